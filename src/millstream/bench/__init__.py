@@ -1,0 +1,1 @@
+"""Workloads, comparisons, and the papers' figures."""

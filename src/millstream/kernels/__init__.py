@@ -1,0 +1,1 @@
+"""A stage becomes something that runs."""

@@ -1,0 +1,1 @@
+"""The body: slots on Spark, transport, blocks, clocks and threads."""

@@ -1,0 +1,185 @@
+"""A slot: what runs inside a PySpark task for as long as the query does."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import zmq
+
+from millstream.core.courier import Courier, Envelope
+from millstream.core.messages import COORDINATOR, Stop, TaskFailed
+from millstream.core.node import Posted, SlotNode
+from millstream.core.scheduler import LocalScheduler
+from millstream.plan.plan import Plan
+from millstream.runtime.blocks import BlockStore
+from millstream.runtime.body import SlotBody
+from millstream.runtime.options import Options
+from millstream.runtime.transport import Keys, Mailbox, Oversized
+from millstream.runtime.wire import Hello, Refused, Welcome, encode
+
+log = logging.getLogger("millstream")
+
+TICK = 0.1
+FLUSH_AFTER = 300e-6
+"""Blocks wait no longer than this for the next task's blocks to travel with."""
+DRIVER_TIMEOUT = 15.0
+
+_plans: dict[str, Plan] = {}
+"""Plans that this process holds, by hash: Spark reuses its workers, so the next query may find its own here."""
+
+
+class Offer(NamedTuple):
+    """What the driver puts into the Spark task that becomes a slot."""
+
+    driver: str
+    keys: Keys
+    options: Options
+    loopback: bool
+
+
+class Slot:
+    """One slot's process: mailbox, node, and the loop that drives them."""
+
+    def __init__(self, offer: Offer) -> None:
+        self.offer = offer
+        host = "127.0.0.1" if offer.loopback else _host_towards(offer.driver)
+        self.mailbox = Mailbox(offer.keys, host, max_message=offer.options.maxMessageBytes)
+        self.mailbox.connect(COORDINATOR, offer.driver)
+        self.store = BlockStore(offer.options.blockMemoryBytes, offer.options.blockDiskBytes)
+        self.node: SlotNode | None = None
+        self._stopping = threading.Event()
+        self._heard = time.monotonic()
+
+    def run(self) -> None:
+        """Register, work until told to leave, clean up."""
+        heart = None
+        try:
+            welcome = self._register()
+            if welcome is None:
+                return
+            self.node = self._make_node(welcome)
+            heart = threading.Thread(target=self._beat, name="millstream-heart", daemon=True)
+            heart.start()
+            self._loop(self.node)
+        finally:
+            self._stopping.set()
+            if heart is not None:
+                heart.join()
+            self.mailbox.close(linger=0.2)
+            self.store.close()
+
+    def _register(self) -> Welcome | None:
+        """Say hello until the driver answers; None if it does not want this slot."""
+        nonce = secrets.randbits(62)
+        hello = Hello(nonce, self.mailbox.address, socket.gethostname(), os.getpid(), tuple(_plans))
+        for _ in range(int(DRIVER_TIMEOUT / 0.2)):
+            self.mailbox.send(COORDINATOR, Envelope(-nonce, -1, 0, -1, (hello,)))
+            for envelope in self.mailbox.receive(0.2)[0]:
+                for message in envelope.messages:
+                    if isinstance(message, Stop):
+                        return None
+                    if isinstance(message, Welcome):
+                        return message
+        return None
+
+    def _make_node(self, welcome: Welcome) -> SlotNode:
+        options = self.offer.options
+        if welcome.code is not None:
+            try:
+                _plans[welcome.plan] = Plan.load(welcome.code)
+            except Exception as error:
+                reason = f"the query's code can't be loaded on {socket.gethostname()}: {type(error).__name__}: {error}"
+                self.mailbox.send(COORDINATOR, Envelope(welcome.slot, -1, 0, -1, (Refused(reason),)))
+                raise
+        plan = _plans[welcome.plan]
+        scheduler = LocalScheduler(
+            welcome.slot, plan.graph, in_flight=options.epochsInFlight, inline_limit=options.inlineBytes
+        )
+        resend_after = options.heartbeat * options.missedHeartbeats
+        return SlotNode(
+            scheduler, Courier(welcome.slot, resend_after=resend_after), SlotBody(plan, self.store, self.mailbox)
+        )
+
+    def _beat(self) -> None:
+        """Heartbeats come from a thread of their own, so that a long task is not taken for a death."""
+        assert self.node is not None
+        driver = self.mailbox.outbox(self.offer.driver)
+        try:
+            while not self._stopping.wait(self.offer.options.heartbeat):
+                try:
+                    driver.send(encode(self.node.beat()), zmq.NOBLOCK)
+                except zmq.Again:
+                    log.debug("the driver does not take heartbeats")
+        finally:
+            driver.close(linger=0)
+
+    def _loop(self, node: SlotNode) -> None:
+        next_tick = 0.0
+        while not node.leaving:
+            patience = 0.0
+            if not node.ready:
+                patience = max(0.0, min(next_tick, node.scheduler.clock.next_close) - time.time())
+            envelopes, _ = self.mailbox.receive(patience)
+            now = time.time()
+            for envelope in envelopes:
+                if envelope.sender == COORDINATOR:
+                    self._heard = time.monotonic()
+                    if any(isinstance(message, Welcome) for message in envelope.messages):
+                        continue  # the answer to a hello that was said twice
+                node.receive(envelope, now)
+            node.clock(now)
+            flush_at = time.perf_counter() + FLUSH_AFTER
+            while node.work():
+                if time.perf_counter() > flush_at:
+                    break
+            self._post(node, node.flush(now))
+            if now >= next_tick:
+                next_tick = now + TICK
+                self._post(node, node.tick(now))
+                if time.monotonic() - self._heard > DRIVER_TIMEOUT:
+                    log.warning("slot %d leaves: the driver is silent", node.scheduler.slot)
+                    return
+
+    def _post(self, node: SlotNode, posted: Posted) -> None:
+        for to, envelope in posted:
+            if not self.mailbox.knows(to):
+                address = node.scheduler.members.get(to)
+                if address is None:
+                    continue
+                self.mailbox.connect(to, address)
+            try:
+                self.mailbox.send(to, envelope)
+            except Oversized as error:
+                node.courier.post(COORDINATOR, _failure(envelope, error))
+
+
+def _failure(envelope: Envelope, error: Oversized) -> TaskFailed:
+    """Name the task whose blocks do not fit into a message."""
+    task = next((m for m in envelope.messages if hasattr(m, "epoch")), None)
+    where = (task.stage, task.partition, task.epoch) if task is not None else (0, 0, -1)
+    return TaskFailed(*where, str(error))
+
+
+def _host_towards(address: str) -> str:
+    """The address of the interface through which the driver is reached."""
+    host, port = address.removeprefix("tcp://").rsplit(":", 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((host, int(port)))
+        return str(probe.getsockname()[0])
+
+
+def slot_task(offer: Offer) -> Any:
+    """The function of the Spark task that becomes a slot."""
+
+    def run(_: Iterator[Any]) -> Iterator[Any]:
+        Slot(offer).run()
+        return iter(())
+
+    return run

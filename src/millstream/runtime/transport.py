@@ -1,0 +1,166 @@
+"""Sockets: one mailbox for each node, authenticated and encrypted with keys made for the query.
+
+Each node binds one inbox and connects to the inboxes of others. CURVE proves that whoever connects
+holds the query's client key before a single byte of a message is read.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+import zmq
+from zmq.utils import z85
+from zmq.utils.monitor import recv_monitor_message
+
+from millstream.core.courier import Envelope
+from millstream.runtime.wire import Malformed, decode, encode
+
+log = logging.getLogger("millstream")
+
+MAX_MESSAGE = 64 << 20
+AT_ONCE = 256
+
+
+class Keys(NamedTuple):
+    """A query's keys: they travel inside the Spark task that starts a slot, and nowhere else."""
+
+    server_public: bytes
+    server_secret: bytes
+    client_public: bytes
+    client_secret: bytes
+
+    @staticmethod
+    def new() -> Keys:
+        """Fresh keys."""
+        return Keys(*zmq.curve_keypair(), *zmq.curve_keypair())
+
+
+class Oversized(Exception):
+    """A message is larger than any node would accept."""
+
+
+class Mailbox:
+    """An inbox, and a way to the inboxes of others."""
+
+    def __init__(self, keys: Keys, host: str, *, max_message: int = MAX_MESSAGE, watch: bool = False) -> None:
+        self.keys = keys
+        self.max_message = max_message
+        self.malformed = 0
+        self.refused = 0
+        self.sent = 0
+        self.received = 0
+        self._watch = watch
+        self._context = zmq.Context()
+        self._context.linger = 0
+        self._outboxes: dict[int, zmq.Socket[bytes]] = {}
+        self._monitors: dict[zmq.Socket[bytes], int] = {}
+        self._gatekeeper = self._context.socket(zmq.REP)
+        self._gatekeeper.bind("inproc://zeromq.zap.01")
+        self._inbox = self._context.socket(zmq.PULL)
+        self._inbox.curve_server = True
+        self._inbox.curve_publickey = keys.server_public
+        self._inbox.curve_secretkey = keys.server_secret
+        self._inbox.zap_domain = b"millstream"
+        self._inbox.maxmsgsize = max_message
+        self._inbox.rcvhwm = 0
+        port = self._inbox.bind_to_random_port(f"tcp://{host}")
+        self.address = f"tcp://{host}:{port}"
+        self._poller = zmq.Poller()
+        self._poller.register(self._inbox, zmq.POLLIN)
+        self._poller.register(self._gatekeeper, zmq.POLLIN)
+
+    def outbox(self, address: str) -> zmq.Socket[bytes]:
+        """A socket of the caller's own to somebody's inbox (a thread needs one for itself)."""
+        socket = self._context.socket(zmq.PUSH)
+        socket.curve_serverkey = self.keys.server_public
+        socket.curve_publickey = self.keys.client_public
+        socket.curve_secretkey = self.keys.client_secret
+        socket.sndhwm = 10_000
+        socket.connect(address)
+        return socket
+
+    def connect(self, peer: int, address: str) -> None:
+        """Open the way to a peer."""
+        socket = self._outboxes[peer] = self.outbox(address)
+        if self._watch:
+            monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+            self._monitors[monitor] = peer
+            self._poller.register(monitor, zmq.POLLIN)
+
+    def knows(self, peer: int) -> bool:
+        """Whether the way to a peer is open."""
+        return peer in self._outboxes
+
+    def send(self, peer: int, envelope: Envelope) -> None:
+        """Send without waiting; what can't be queued is dropped, and sent again by the courier later."""
+        data = encode(envelope)
+        if len(data) > self.max_message:
+            raise Oversized(
+                f"a message of {len(data):,} bytes exceeds the limit of {self.max_message:,}: "
+                "make epochs shorter, use more partitions, or raise the option maxMessageBytes"
+            )
+        self.sent += 1
+        try:
+            self._outboxes[peer].send(data, zmq.NOBLOCK)
+        except zmq.Again:
+            log.debug("the queue to %d is full", peer)
+
+    def receive(self, timeout: float) -> tuple[list[Envelope], list[int]]:
+        """Envelopes that have arrived (wait up to `timeout` seconds for one), and peers whose connection closed."""
+        envelopes: list[Envelope] = []
+        closed: list[int] = []
+        for socket, _ in self._poller.poll(max(0, int(timeout * 1000 + 0.999))):
+            if socket is self._inbox:
+                self._drain(envelopes)
+            elif socket is self._gatekeeper:
+                self._admit()
+            elif socket in self._monitors:
+                recv_monitor_message(socket)
+                closed.append(self._monitors[socket])
+        return envelopes, closed
+
+    def _drain(self, envelopes: list[Envelope]) -> None:
+        receive = self._inbox.recv
+        for _ in range(AT_ONCE):
+            try:
+                data = receive(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            self.received += 1
+            try:
+                envelopes.append(decode(data))
+            except Malformed as error:
+                self.malformed += 1
+                log.warning("dropped a malformed message of %d bytes: %s", len(data), error)
+
+    def _admit(self) -> None:
+        """Answer libzmq's question whether a peer may connect (the ZAP protocol)."""
+        version, request, _, address, _, mechanism, *credentials = self._gatekeeper.recv_multipart()
+        ours = mechanism == b"CURVE" and credentials == [z85.decode(self.keys.client_public)]
+        if not ours:
+            self.refused += 1
+            log.warning("refused a peer at %s: its key is not this query's", address.decode("ascii", "replace"))
+        status = (b"200", b"OK", b"slot", b"") if ours else (b"400", b"not a member of this query", b"", b"")
+        self._gatekeeper.send_multipart([version, request, *status])
+
+    def disconnect(self, peer: int) -> None:
+        """Close the way to a peer."""
+        socket = self._outboxes.pop(peer, None)
+        if socket is None:
+            return
+        if self._watch:
+            monitor = next(monitor for monitor, of in self._monitors.items() if of == peer)
+            del self._monitors[monitor]
+            self._poller.unregister(monitor)
+            socket.disable_monitor()
+        socket.close()
+
+    def close(self, linger: float = 0.0) -> None:
+        """Close everything; give what is queued `linger` seconds to leave."""
+        for peer in list(self._outboxes):
+            self._outboxes[peer].linger = int(linger * 1000)
+            self.disconnect(peer)
+        self._inbox.close()
+        self._gatekeeper.close()
+        self._context.term()

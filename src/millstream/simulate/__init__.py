@@ -1,0 +1,1 @@
+"""The same coordinator and local schedulers in virtual time, on hundreds of machines, with faults."""
