@@ -60,7 +60,7 @@ class Query:
         self._lock = threading.Lock()
         self._closing = False
         self._last_commit = time.time()
-        self._body: ResidentEngine | SparkJobEngine | None = None
+        self.body: ResidentEngine | SparkJobEngine | None = None
 
     @staticmethod
     def start(
@@ -79,8 +79,8 @@ class Query:
         parsed = Options.parse(options or {})
         query = Query(plan, name, sink, on_commit)
         engine = SparkJobEngine if parsed.mode == "spark" else ResidentEngine
-        query._body = engine(spark, plan, parsed, f"millstream-{query.id}", query._on_effect)
-        query._body.start()
+        query.body = engine(spark, plan, parsed, f"millstream-{query.id}", query._on_effect)
+        query.body.start()
         return query
 
     @property
@@ -151,8 +151,8 @@ class Query:
                 return
             self._closing = True
         try:
-            if self._body is not None:
-                self._body.stop()
+            if self.body is not None:
+                self.body.stop()
         finally:
             self._ended.set()
 

@@ -61,6 +61,9 @@ class Courier:
         self.frontier = -1
         self.resend_after = resend_after
         self.resent = 0
+        self.messages_out = 0
+        self.messages_in = 0
+        """Messages without heartbeats and repetitions."""
         self._links: dict[int, Link] = {}
         self._closed: set[int] = set()
         self._posted: dict[int, None] = {}
@@ -84,6 +87,7 @@ class Courier:
             link.sent += 1
             messages = tuple(link.outbox)
             link.outbox.clear()
+            self.messages_out += len(messages)
             link.unacked.append((link.sent, messages))
             envelopes.append((to, self._seal(link, link.sent, messages)))
         self._posted.clear()
@@ -103,6 +107,7 @@ class Courier:
             link.acked_at = now
         if envelope.seq == link.received + 1:
             link.received = envelope.seq
+            self.messages_in += len(envelope.messages)
             return envelope.messages
         if envelope.seq:
             link.reported = -1  # it was sent twice, or one before it is missing: say what arrived

@@ -157,7 +157,7 @@ class SlotNode:
         courier.frontier = scheduler.frontier
         posted = courier.flush(now)
         if scheduler.watchers:
-            late = courier.lagging(scheduler.watchers, max(1, scheduler.in_flight // 2))
+            late = courier.lagging(scheduler.watchers, scheduler.half_window)
             posted += [courier.nudge(peer) for peer in late]
         return posted
 

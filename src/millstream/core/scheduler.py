@@ -57,6 +57,7 @@ class LocalScheduler:
         self.slot = slot
         self.graph = graph
         self.in_flight = in_flight
+        self.half_window = max(1, in_flight // 2)
         self.inline_limit = inline_limit
         self.version = 0
         self.covered = -1
@@ -249,11 +250,18 @@ class LocalScheduler:
         self._report()
 
     def _update_credit(self) -> None:
-        credit = min(self._peers.values(), default=self.frontier)
-        credit = min(credit, self.frontier) + self.in_flight
-        if credit != self._credit:
+        """Let sources go on as the slowest slot that depends on them does.
+
+        When only this holds them back, credit is given half a window at a time: the blocks of several
+        epochs then share an envelope, which is most of what an epoch costs at full speed.
+        """
+        slowest = min(self._peers.values(), default=self.frontier)
+        credit = min(slowest, self.frontier) + self.in_flight
+        gain = credit - self._credit
+        if gain < 0 or credit > self.clock.due or gain >= self.half_window:
             self._credit = credit
-            self._pump()
+            if gain > 0:
+                self._pump()
 
     def _pump(self) -> None:
         for hosted in list(self.hosted.values()):

@@ -89,7 +89,7 @@ class MergeCounts:
             if block:
                 for key, count in pickle.loads(block).items():
                     changed[key] = counts[key] = counts.get(key, 0) + count
-        return Product((), task.watermark, None, pickle.dumps(changed, 5) if changed else b"")
+        return Product((), task.watermark, None, pickle.dumps(changed, 5) if changed else None)
 
     def snapshot(self) -> bytes | None:
         """All counts."""
