@@ -157,7 +157,7 @@ class SlotNode:
         courier.frontier = scheduler.frontier
         posted = courier.flush(now)
         if scheduler.watchers:
-            late = courier.lagging(scheduler.watchers, scheduler.half_window)
+            late = courier.lagging(scheduler.watchers, scheduler.in_flight)
             posted += [courier.nudge(peer) for peer in late]
         return posted
 

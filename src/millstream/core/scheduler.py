@@ -106,6 +106,11 @@ class LocalScheduler:
         self._handlers[type(event)](event)
         return self._effects
 
+    @property
+    def behind(self) -> bool:
+        """Whether epochs are due that could not start yet."""
+        return self.clock.due > self._credit
+
     def is_current(self, run: Run) -> bool:
         """Whether a task that was asked for is still wanted (a restart may have revoked it)."""
         hosted = self.hosted.get((run.stage, run.partition))
@@ -252,11 +257,12 @@ class LocalScheduler:
     def _update_credit(self) -> None:
         """Let sources go on as the slowest slot that depends on them does.
 
-        When only this holds them back, credit is given half a window at a time: the blocks of several
-        epochs then share an envelope, which is most of what an epoch costs at full speed.
+        Other slots get a second window, so that the frontiers which their blocks bring along are
+        fresh enough. When only credit holds sources back, it is given half a window at a time: the
+        blocks of several epochs then share an envelope, most of what an epoch costs at full speed.
         """
         slowest = min(self._peers.values(), default=self.frontier)
-        credit = min(slowest, self.frontier) + self.in_flight
+        credit = min(slowest + self.in_flight, self.frontier) + self.in_flight
         gain = credit - self._credit
         if gain < 0 or credit > self.clock.due or gain >= self.half_window:
             self._credit = credit

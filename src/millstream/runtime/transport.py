@@ -20,6 +20,8 @@ log = logging.getLogger("millstream")
 
 MAX_MESSAGE = 64 << 20
 AT_ONCE = 256
+EVENTS = int(zmq.EVENTS)
+POLLIN = int(zmq.POLLIN)
 
 
 class Keys(NamedTuple):
@@ -112,7 +114,7 @@ class Mailbox:
         """Envelopes that have arrived (wait up to `timeout` seconds for one), and peers whose connection closed."""
         envelopes: list[Envelope] = []
         closed: list[int] = []
-        if self._calls % AT_ONCE and self._inbox.get(zmq.EVENTS) & zmq.POLLIN:
+        if self._calls % AT_ONCE and self._arrived():
             self._calls += 1
             self._drain(envelopes)
             return envelopes, closed
@@ -127,6 +129,10 @@ class Mailbox:
                 closed.append(self._monitors[socket])
         return envelopes, closed
 
+    def _arrived(self) -> bool:
+        """Whether the inbox holds a message; asked of libzmq directly, since this is on every message's way."""
+        return bool(zmq.backend.Socket.get(self._inbox, EVENTS) & POLLIN)
+
     def _drain(self, envelopes: list[Envelope]) -> None:
         inbox = self._inbox
         for _ in range(AT_ONCE):
@@ -137,7 +143,7 @@ class Mailbox:
             except Malformed as error:
                 self.malformed += 1
                 log.warning("dropped a malformed message of %d bytes: %s", len(data), error)
-            if not inbox.get(zmq.EVENTS) & zmq.POLLIN:
+            if not self._arrived():
                 return
 
     def _admit(self) -> None:
