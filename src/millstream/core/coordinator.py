@@ -181,8 +181,8 @@ class Coordinator:
 
     def _commit(self) -> None:
         done = self.ledger.commit()
-        while len(self._history) > 1 and self._history[1][0] <= self.ledger.covered + 1:
-            del self._history[0]
+        while len(self._history) > 1 and self._history[1][0] <= self.ledger.covered:
+            del self._history[0]  # only now is it certain that every moved partition has been handed over
         marks = [r.watermark for r in done.reports if r.watermark is not None]
         self._effects.append(Committed(
             done.group, tuple(r for report in done.reports for r in report.ranges), min(marks, default=None),

@@ -111,6 +111,7 @@ class Courier:
             return envelope.messages
         if envelope.seq:
             link.reported = -1  # it was sent twice, or one before it is missing: say what arrived
+            link.quiet = True
         return ()
 
     def aside(self, message: Any) -> Envelope:
@@ -143,7 +144,7 @@ class Courier:
                 for seq, messages in list(link.unacked)[: self.RESEND_AT_ONCE]:
                     self.resent += 1
                     envelopes.append((to, self._seal(link, seq, messages)))
-            elif link.reported != link.received or (link.quiet and to in watchers):
+            elif link.quiet and (link.reported != link.received or to in watchers):
                 envelopes.append((to, self._seal(link, 0, ())))
             link.quiet = True
         return envelopes

@@ -32,6 +32,9 @@ FLUSH_AFTER = 300e-6
 """Blocks wait no longer than this for the next task's blocks to travel with,"""
 FLUSH_BEHIND = 2e-3
 """or this, when epochs are behind and throughput is what counts."""
+SETTLE = 1e-3
+"""At most this long, and at most a hundredth of an epoch, a slot sleeps after it has sent its blocks:
+those of its peers then arrive together, and one waking serves them all."""
 DRIVER_TIMEOUT = 15.0
 
 _plans: dict[str, Plan] = {}
@@ -127,11 +130,13 @@ class Slot:
 
     def _loop(self, node: SlotNode) -> None:
         next_tick = 0.0
+        settle = min(SETTLE, self.offer.options.interval / 100)
         while not node.leaving:
-            patience = 0.0
-            if not node.ready:
-                patience = max(0.0, min(next_tick, node.scheduler.clock.next_close) - time.time())
-            envelopes, _ = self.mailbox.receive(patience)
+            wait = 0.0 if node.ready else min(next_tick, node.scheduler.clock.next_close) - time.time()
+            if 0.0 < wait < 1e-3:
+                time.sleep(wait)
+                wait = 0.0
+            envelopes, _ = self.mailbox.receive(wait)
             now = time.time()
             for envelope in envelopes:
                 if envelope.sender == COORDINATOR:
@@ -144,7 +149,10 @@ class Slot:
             while node.work():
                 if time.perf_counter() > flush_at:
                     break
-            self._post(node, node.flush(now))
+            posted = node.flush(now)
+            self._post(node, posted)
+            if posted and not node.ready and not node.scheduler.behind:
+                time.sleep(settle)
             if now >= next_tick:
                 next_tick = now + TICK
                 self._post(node, node.tick(now))

@@ -111,7 +111,10 @@ class Mailbox:
             log.debug("the queue to %d is full", peer)
 
     def receive(self, timeout: float) -> tuple[list[Envelope], list[int]]:
-        """Envelopes that have arrived (wait up to `timeout` seconds for one), and peers whose connection closed."""
+        """Envelopes that have arrived (wait up to `timeout` seconds for one), and peers whose connection closed.
+
+        libzmq waits whole milliseconds; a rest of less is the caller's.
+        """
         envelopes: list[Envelope] = []
         closed: list[int] = []
         if self._calls % AT_ONCE and self._arrived():
@@ -119,7 +122,7 @@ class Mailbox:
             self._drain(envelopes)
             return envelopes, closed
         self._calls = 1
-        for socket, _ in self._poller.poll(max(0, int(timeout * 1000 + 0.999))):
+        for socket, _ in self._poller.poll(max(0, int(timeout * 1000))):
             if socket is self._inbox:
                 self._drain(envelopes)
             elif socket is self._gatekeeper:
