@@ -226,7 +226,7 @@ class Coordinator:
         self.version += 1
         self._unanswered = set(self._told)
         for slot in self._unanswered:
-            self._send(slot, Fence(self.version, tuple(sorted(self._lost))))
+            self._send(slot, Fence(self.version, tuple(sorted(self._lost)), tuple(self._lost_partitions())))
         if not self._unanswered:
             self._restart()
 
@@ -238,14 +238,22 @@ class Coordinator:
         if not self._unanswered:
             self._restart()
 
+    def _lost_partitions(self) -> list[tuple[int, int]]:
+        """Partitions some of whose uncovered epochs ran, or were to run, on a lost slot."""
+        return [
+            (stage, partition)
+            for stage, spec in enumerate(self.graph.stages)
+            for partition in range(spec.partitions)
+            if any(owners[stage][partition] not in self.members for _, owners in self._history)
+        ]
+
     def _restart(self) -> None:
         """Give lost partitions to the slots that remain and have them run again from the last covered epoch."""
         if not self.members:
             self._note("waiting", "no slot is left; waiting for one to join")
             return
         newest = self._history[-1][1]
-        keys = [(s, p) for s, stage in enumerate(newest) for p in range(len(stage))]
-        lost = [k for k in keys if any(owners[k[0]][k[1]] not in self.members for _, owners in self._history)]
+        lost = self._lost_partitions()
         stateful = next((s for s, _ in lost if self.graph.stages[s].stateful), None)
         if stateful is not None:
             name = self.graph.stages[stateful].name
@@ -253,7 +261,7 @@ class Coordinator:
             self._effects.append(Fail("state", text))
             self._finish()
             return
-        owners = rebalance(newest, self.members, pinned=keys)
+        owners = rebalance(newest, self.members, spread=False)
         self._history = [(first, _replace(old, owners, lost)) for first, old in self._history]
         owners = self._history[-1][1]
         self.version += 1

@@ -101,10 +101,15 @@ class Dispatch(NamedTuple):
 
 
 class Fence(NamedTuple):
-    """Some slots are lost: accept nothing more from them and say which ranges you know."""
+    """Some slots are lost: accept nothing more from them and say which ranges you know.
+
+    The partitions that have to start again stop at once, so that no range of theirs is decided
+    after the answer.
+    """
 
     version: int
     lost: tuple[int, ...]
+    partitions: tuple[tuple[int, int], ...]
 
 
 class Restart(NamedTuple):

@@ -89,11 +89,11 @@ def place(graph: Graph, slots: Iterable[int]) -> Owners:
     return tuple(tuple(members[p % len(members)] for p in range(stage.partitions)) for stage in graph.stages)
 
 
-def rebalance(owners: Owners, slots: Collection[int], pinned: Collection[tuple[int, int]] = ()) -> Owners:
+def rebalance(owners: Owners, slots: Collection[int], *, spread: bool = True) -> Owners:
     """The nearest assignment over `slots`, moving as few partitions as evenness allows.
 
     Partitions of slots that are gone move first, to the least loaded; then the fullest slots give
-    one partition at a time to the emptiest, unless the partition is pinned.
+    one partition at a time to the emptiest (not if `spread` is false).
 
     >>> rebalance(((1, 2, 1, 2),), {1, 3})
     ((1, 3, 1, 3),)
@@ -101,7 +101,7 @@ def rebalance(owners: Owners, slots: Collection[int], pinned: Collection[tuple[i
     members = sorted(slots)
     result = []
     totals = dict.fromkeys(members, 0)
-    for stage, stage_owners in enumerate(owners):
+    for stage_owners in owners:
         load = dict.fromkeys(members, 0)
         for owner in stage_owners:
             if owner in load:
@@ -117,7 +117,7 @@ def rebalance(owners: Owners, slots: Collection[int], pinned: Collection[tuple[i
                 load[target] += 1
         for partition in reversed(range(len(new))):
             target = lightest()
-            if load[new[partition]] > load[target] + 1 and (stage, partition) not in pinned:
+            if spread and load[new[partition]] > load[target] + 1:
                 load[new[partition]] -= 1
                 new[partition] = target
                 load[target] += 1

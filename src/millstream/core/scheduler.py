@@ -402,6 +402,8 @@ class LocalScheduler:
         for slot in fence.lost:
             self.members.pop(slot, None)
             self._effects.append(Forget(slot))
+        for key in fence.partitions:
+            self._give_up(key)
         known = tuple(r for ranges in self._ranges.values() for r in ranges.values())
         self._effects.append(Send(COORDINATOR, Known(fence.version, known)))
 
@@ -420,10 +422,7 @@ class LocalScheduler:
         self._produced.clear()
         positions = {(stage, partition): position for stage, partition, position in order.positions}
         for key in order.partitions:
-            old = self.hosted.pop(key, None)
-            if old is not None and old.ready:
-                self._effects.append(Drop(*key))
-            self._handoffs.pop(key, None)
+            self._give_up(key)
             if newest.owner(*key) == self.slot:
                 hosted = self._host(key, order.covered + 1, ready=True)
                 hosted.position = positions.get(key)
@@ -433,6 +432,13 @@ class LocalScheduler:
         for hosted in list(self.hosted.values()):
             self._activate(hosted)
         self._advance()
+
+    def _give_up(self, key: Key) -> None:
+        """A partition starts again, here or elsewhere; blocks for it that arrive meanwhile wait as orphans."""
+        hosted = self.hosted.pop(key, None)
+        if hosted is not None and hosted.ready:
+            self._effects.append(Drop(*key))
+        self._handoffs.pop(key, None)
 
     def _serve_again(self, moved: set[Key], *, everything: bool) -> None:
         """Blocks that this slot still holds go to the partitions that have to start again."""

@@ -31,10 +31,12 @@ class Costs:
     """Taking in an envelope."""
     send: float = 10e-6
     """Sending an envelope."""
-    dispatch: float = 5e-6
-    """The driver's work for each task that it schedules itself."""
+    job: float = 0.0
+    """The driver's work each time it starts a stage (or a group)."""
+    dispatch: float = 0.0
+    """The driver's work for each task that it starts."""
     remote_start: float = 0.0
-    """What a task costs at the slot's end each time the driver starts it."""
+    """A slot's work for each task that the driver starts there."""
     wire: float = 50e-6
     """One way through the network."""
 
@@ -103,7 +105,7 @@ class SimSlot:
         spent = 0.0
         for envelope in inbox:
             self.node.receive(envelope, now)
-            spent += costs.receive + costs.remote_start * _started_tasks(envelope)
+            spent += costs.receive + costs.remote_start * self.cluster.driver.tasks_started(self.number, envelope)
         self.node.clock(now)
         self.body.now = now
         while self.node.work():
@@ -136,10 +138,6 @@ class SimSlot:
         self.cluster.world.at(now + TICK, self._heartbeat)
 
 
-def _started_tasks(envelope: Envelope) -> int:
-    return sum(m.group.epochs for m in envelope.messages if isinstance(m, Dispatch))
-
-
 class SimDriver:
     """The coordinator on its machine: one thing at a time."""
 
@@ -149,7 +147,8 @@ class SimDriver:
         self.node = CoordinatorNode(self.coordinator, Courier(COORDINATOR, resend_after=0.2), Liveness(every=TICK))
         self.on_effect = on_effect
         self._free_at = 0.0
-        self._tasks = sum(stage.partitions for stage in cluster.graph.stages)
+        self._load: dict[int, list[int]] = {}
+        self._load_of: Any = None
         self._tick()
 
     def receive(self, envelope: Envelope) -> None:
@@ -184,20 +183,30 @@ class SimDriver:
             self.on_effect(effect)
         costs = self.cluster.costs
         time = max(self.cluster.world.now, self._free_at)
-        for to, envelope in self.node.flush(self.cluster.world.now):
-            time += costs.send + costs.dispatch * self._scheduled(to, envelope)
+        posted = self.node.flush(self.cluster.world.now)
+        if costs.job and any(isinstance(m, Dispatch) for _, envelope in posted for m in envelope.messages):
+            time += costs.job
+        for to, envelope in posted:
+            time += costs.send + costs.dispatch * self.tasks_started(to, envelope)
             self.cluster.carry(time, COORDINATOR, [(to, envelope)])
         self._free_at = time
 
-    def _scheduled(self, slot: int, envelope: Envelope) -> float:
-        """Tasks that the driver places by hand: a stage's in bsp mode, a whole epoch's otherwise, once a group."""
-        if not any(isinstance(m, Dispatch) for m in envelope.messages):
+    def tasks_started(self, slot: int, envelope: Envelope) -> int:
+        """How many tasks the driver starts on a slot with an envelope: a dispatch starts a stage's, or all."""
+        owners = self.coordinator.owners
+        if owners is not self._load_of:
+            self._load_of, self._load = owners, {}
+            for stage, partitions in enumerate(owners or ()):
+                for owner in partitions:
+                    self._load.setdefault(owner, [0] * len(owners or ()))[stage] += 1
+        load = self._load.get(slot)
+        if load is None:
             return 0
-        owners = self.coordinator.owners or ()
-        stages = {
-            s for m in envelope.messages if isinstance(m, Dispatch) for s in (m.stages or range(len(owners)))
-        }
-        return sum(owner == slot for s in stages for owner in owners[s])
+        return sum(
+            sum(load) if m.stages is None else sum(load[stage] for stage in m.stages)
+            for m in envelope.messages
+            if isinstance(m, Dispatch)
+        )
 
 
 class SimCluster:
