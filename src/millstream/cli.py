@@ -175,7 +175,13 @@ def faults(seeds: int, first: int, seed: int | None, workers: int, as_json: bool
             _progress(line)
         failed = [{"seed": seed, "problem": outcome.problem}] if outcome.problem else []
         counts = {kind: outcome.faults[kind] for kind in simulated.KINDS}
-        result = {"simulate": "faults", "seeds": 1, "failed": failed, "epochs": outcome.epochs, "faults": counts}
+        result: dict[str, Any] = {
+            "simulate": "faults",
+            "seeds": 1,
+            "failed": failed,
+            "epochs": outcome.epochs,
+            "faults": counts,
+        }
     else:
         with errors.status("") as status:
             result = simulated.run_seeds(seeds, first, workers, lambda done: status.update(f"{done} of {seeds} seeds"))

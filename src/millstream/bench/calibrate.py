@@ -23,6 +23,8 @@ from millstream.simulate.coordination import IdleBody
 
 TASK_US = 20.0
 JVM_TASKS = (8, 64)
+REPEAT = 9
+SCHEDULER_THREADS = ("dag-scheduler", "dispatcher-", "task-result-getter", "task-starvation")
 
 
 def measured(path: Path | None, progress: Callable[[str], None]) -> dict[str, float]:
@@ -60,7 +62,7 @@ def _schedule() -> float:
     return (time.process_time() - began) / (epochs * 8) * 1e6
 
 
-def _messages(count: int = 3000) -> dict[str, float]:
+def _messages(count: int = 2000) -> dict[str, float]:
     """Microseconds of CPU to send and to receive an envelope, and its time on the way."""
     keys = Keys.new()
     left, right = Mailbox(keys, "127.0.0.1"), Mailbox(keys, "127.0.0.1")
@@ -72,19 +74,16 @@ def _messages(count: int = 3000) -> dict[str, float]:
             (left if mailbox is right else right).send(2 if mailbox is right else 1, envelope)
         _take(right, 1, left)
         _take(left, 1, right)
+        trips = []
         cpu = time.process_time()
         for _ in range(count):
-            left.send(2, envelope)
-        _take(right, count, left)
-        each = (time.process_time() - cpu) / count
-        trips = []
-        for _ in range(500):
             began = time.perf_counter()
             left.send(2, envelope)
             _take(right, 1, left)
             right.send(1, envelope)
             _take(left, 1, right)
             trips.append(time.perf_counter() - began)
+        each = (time.process_time() - cpu) / (2 * count)
     finally:
         left.close()
         right.close()
@@ -102,24 +101,46 @@ def _take(mailbox: Mailbox, count: int, other: Mailbox) -> None:
 
 
 def _spark(spark: SparkSession) -> dict[str, float]:
-    """Microseconds for a job, for each JVM task in it, and for what Python adds to a task."""
+    """Microseconds of the driver for a job and for each task in it, and of an executor to start a Python task.
+
+    In local mode driver and executor share the JVM; the CPU time of the scheduler's own threads tells
+    the driver's part.
+    """
     few, many = JVM_TASKS
-    jvm = {tasks: _median(lambda tasks=tasks: _jvm_job(spark, tasks)) for tasks in JVM_TASKS}  # type: ignore[misc]
+    wall = {tasks: _median(lambda tasks=tasks: _jvm_job(spark, tasks)) for tasks in JVM_TASKS}  # type: ignore[misc]
+    before = _scheduler_cpu(spark)
+    for _ in range(REPEAT):
+        _jvm_job(spark, many)
+    task = (_scheduler_cpu(spark) - before) / (REPEAT * many)
+    job = max(wall[few] - few * (wall[many] - wall[few]) / (many - few), 0.0)
     python = _median(lambda: spark.sparkContext.parallelize(range(2), 2).foreach(lambda _: None))
-    each = (jvm[many] - jvm[few]) / (many - few)
-    job = max(jvm[few] - few * each, 0.0)
-    return {"spark_job": job * 1e6, "spark_task": each * 1e6, "spark_python_task": max(python - job - 2 * each, 0) * 1e6}
+    return {
+        "spark_job": job * 1e6,
+        "spark_task": task * 1e6,
+        "spark_python_task": max(python - job - 2 * task, 0) * 1e6,
+    }
+
+
+def _scheduler_cpu(spark: SparkSession) -> float:
+    """Seconds of CPU that the driver's scheduling threads have used."""
+    beans = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+    total = 0
+    for number in beans.getAllThreadIds():
+        info = beans.getThreadInfo(number)
+        if info is not None and info.getThreadName().startswith(SCHEDULER_THREADS):
+            total += beans.getThreadCpuTime(number)
+    return float(total) / 1e9
 
 
 def _jvm_job(spark: SparkSession, tasks: int) -> None:
     """A job of no-op tasks without Python."""
-    numbers = spark.sparkContext._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+    numbers = spark.sparkContext._jvm.java.util.ArrayList()
     for number in range(tasks):
         numbers.add(number)
     spark.sparkContext._jsc.parallelize(numbers, tasks).count()
 
 
-def _median(job: Callable[[], Any], repeat: int = 9) -> float:
+def _median(job: Callable[[], Any], repeat: int = REPEAT) -> float:
     job()
     job()
     times = []

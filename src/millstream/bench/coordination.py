@@ -138,7 +138,9 @@ def measure(spark: SparkSession, plan: Plan, mode: str, *, slots: int, epochs: i
         "mode": mode, "slots": slots, "interval": 0, "groupSize": group_size, "epochs": epochs + warm,
     }  # fmt: skip
     marks: list[tuple[int, float]] = []
-    query = Query.start(spark, plan, options, on_commit=lambda done: marks.append((done.group.last, time.perf_counter())))
+    query = Query.start(
+        spark, plan, options, on_commit=lambda done: marks.append((done.group.last, time.perf_counter()))
+    )
     query.awaitTermination()
     begin = next(at for last, at in marks if last >= warm - 1)
     end_epoch, end = marks[-1]

@@ -113,7 +113,8 @@ def run(seconds: float, rate: float, slots: int, interval: float, console: Conso
             raise error
         console.print(board.summary())
         console.print(
-            f"{query.epochs:,} epochs of {interval * 1000:g} ms on {slots} slots; the first {WARM_UP:g} s are not counted"
+            f"{query.epochs:,} epochs of {interval * 1000:g} ms on {slots} slots; "
+            f"the first {WARM_UP:g} s are not counted"
         )
         return board
     finally:

@@ -9,11 +9,57 @@ from millstream.core.graph import Input, Stage
 from millstream.kernels.python import MergeCounts, ReadAndCount
 from millstream.plan.plan import Plan
 
-WORDS = (
-    "river mill stream wheel stone grain flour water spark epoch group slot stage block task key window state "
-    "latency batch record source sink driver shuffle reduce map count time burst lease ledger quorum replay "
-    "offset commit barrier marker plan graph edge node thread socket frame packet queue credit pressure"
-).split()
+WORDS = [
+    "river",
+    "mill",
+    "stream",
+    "wheel",
+    "stone",
+    "grain",
+    "flour",
+    "water",
+    "spark",
+    "epoch",
+    "group",
+    "slot",
+    "stage",
+    "block",
+    "task",
+    "key",
+    "window",
+    "state",
+    "latency",
+    "batch",
+    "record",
+    "source",
+    "sink",
+    "driver",
+    "shuffle",
+    "reduce",
+    "map",
+    "count",
+    "time",
+    "burst",
+    "lease",
+    "ledger",
+    "quorum",
+    "replay",
+    "offset",
+    "commit",
+    "barrier",
+    "marker",
+    "plan",
+    "graph",
+    "edge",
+    "node",
+    "thread",
+    "socket",
+    "frame",
+    "packet",
+    "queue",
+    "credit",
+    "pressure",
+]
 WORDS_PER_LINE = 6
 
 

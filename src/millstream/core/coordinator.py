@@ -13,7 +13,7 @@ from typing import Any
 from millstream.core.events import Begin, Committed, Complete, Deliver, End, Fail, Joined, Lost, Note, Received, Send
 from millstream.core.graph import Graph
 from millstream.core.ledger import Ledger, OpenGroup
-from millstream.core.messages import Dispatch, Fence, Group, Known, Report, Restart, Result, Stop, TaskFailed
+from millstream.core.messages import Dispatch, Fence, Group, Known, Output, Report, Restart, Result, Stop, TaskFailed
 from millstream.core.placement import Owners, place, rebalance
 
 MODES = ("bsp", "prescheduled", "grouped")
@@ -149,7 +149,7 @@ class Coordinator:
         owners = self._history[-1][1]
         for slot in entry.expected:
             known_owners, known_members = self._told.get(slot, (None, None))
-            announced = ()
+            announced: tuple[tuple[int, Output], ...] = ()
             if stages is not None:
                 announced = tuple(
                     (holder, out)

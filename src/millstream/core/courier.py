@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-
 ASIDE = -1
 
 
@@ -30,7 +29,7 @@ class Envelope(NamedTuple):
 class Link:
     """The two directions between this node and one other."""
 
-    __slots__ = ("acked_at", "frontier_told", "quiet", "outbox", "received", "reported", "sent", "unacked")
+    __slots__ = ("acked_at", "frontier_told", "outbox", "quiet", "received", "reported", "sent", "unacked")
 
     def __init__(self) -> None:
         self.outbox: list[Any] = []

@@ -107,16 +107,13 @@ def rebalance(owners: Owners, slots: Collection[int], *, spread: bool = True) ->
             if owner in load:
                 load[owner] += 1
 
-        def lightest(load: dict[int, int] = load) -> int:
-            return min(members, key=lambda slot: (load[slot], totals[slot], slot))
-
         new = list(stage_owners)
         for partition, owner in enumerate(new):
             if owner not in totals:
-                new[partition] = target = lightest()
+                new[partition] = target = _lightest(load, totals)
                 load[target] += 1
         for partition in reversed(range(len(new))):
-            target = lightest()
+            target = _lightest(load, totals)
             if spread and load[new[partition]] > load[target] + 1:
                 load[new[partition]] -= 1
                 new[partition] = target
@@ -125,3 +122,8 @@ def rebalance(owners: Owners, slots: Collection[int], *, spread: bool = True) ->
             totals[slot] += count
         result.append(tuple(new))
     return tuple(result)
+
+
+def _lightest(load: dict[int, int], totals: dict[int, int]) -> int:
+    """The slot with the fewest partitions of a stage, then of all stages."""
+    return min(load, key=lambda slot: (load[slot], totals[slot], slot))

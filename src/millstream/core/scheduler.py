@@ -30,6 +30,7 @@ from millstream.core.events import (
 )
 from millstream.core.graph import Graph
 from millstream.core.hosted import Hosted
+from millstream.core.memory import Kept, Memory
 from millstream.core.messages import (
     COORDINATOR,
     Dispatch,
@@ -45,7 +46,7 @@ from millstream.core.messages import (
     Result,
     Stop,
 )
-from millstream.core.placement import Owners, Placement
+from millstream.core.placement import Owners, Placement, Route
 
 Key = tuple[int, int]
 
@@ -60,7 +61,7 @@ class LocalScheduler:
         self.half_window = max(1, in_flight // 2)
         self.inline_limit = inline_limit
         self.version = 0
-        self.covered = -1
+        self.memory = Memory()
         self.members: dict[int, str] = {}
         self.clock = EpochClock()
         self.hosted: dict[Key, Hosted] = {}
@@ -73,8 +74,6 @@ class LocalScheduler:
         self._pending: deque[Dispatch] = deque()
         self._orphans: dict[Key, list[tuple[int, Output]]] = {}
         self._handoffs: dict[Key, Handoff] = {}
-        self._ranges: dict[int, dict[Key, Range]] = {}
-        self._retained: dict[int, list[tuple[int, int, int | None, tuple[Range, ...]]]] = {}
         self._produced: list[Output] = []
         self._peers: dict[int, int] = {}
         self._credit = -1
@@ -122,12 +121,10 @@ class LocalScheduler:
         self._receivers[type(event.message)](event.sender, event.message)
 
     def _output(self, sender: int, out: Output) -> None:
-        if out.epoch <= self.covered:
+        if out.epoch <= self.memory.covered:
             return
         if out.lineage:
-            known = self._ranges.setdefault(out.epoch, {})
-            for r in out.lineage:
-                known[r.stage, r.partition] = r
+            self.memory.see(out.epoch, out.lineage)
         missing = []
         for target, block in out.blocks.items():
             hosted = self.hosted.get((out.consumer, target))
@@ -147,9 +144,9 @@ class LocalScheduler:
             self._effects.append(Send(sender, want))
 
     def _fetch(self, sender: int, want: Fetch) -> None:
-        for stage, partition, watermark, lineage in self._retained.get(want.epoch, ()):
-            if stage == want.stage and partition == want.partition:
-                self._effects.append(Serve(sender, *want, watermark, lineage))
+        task = self.memory.find(want.stage, want.partition, want.epoch)
+        if task is not None:
+            self._effects.append(Serve(sender, *want, task.watermark, task.lineage))
 
     def _activate(self, hosted: Hosted) -> None:
         """Run the partition's next task if everything that it waits for is there."""
@@ -188,12 +185,11 @@ class LocalScheduler:
         self._tasks += 1
         self._busy += done.seconds
         lineage: tuple[Range, ...] = ()
-        known = self._ranges.setdefault(epoch, {})
         if hosted.is_source:
             decided = hosted.fixed.pop(epoch, None)
             start = decided.start if decided else hosted.position
-            own = known[hosted.key] = Range(done.stage, done.partition, epoch, start, done.end)
-            lineage = (own,)
+            lineage = (Range(done.stage, done.partition, epoch, start, done.end),)
+            self.memory.see(epoch, lineage)
             hosted.position = done.end
             self._rows += done.rows
             mark = done.watermark
@@ -202,9 +198,9 @@ class LocalScheduler:
         else:
             mark = None if hosted.idle else done.watermark
             if done.result is not None or done.outputs:
-                lineage = tuple(known.values())
+                lineage = self.memory.lineage(epoch)
         if done.outputs:
-            self._retained.setdefault(epoch, []).append((done.stage, done.partition, mark, lineage))
+            self.memory.keep(epoch, Kept(done.stage, done.partition, mark, lineage))
             self._pass_on(done, mark, lineage)
         if done.result is not None:
             result = Result(done.stage, done.partition, epoch, done.result, hosted.watermark, lineage)
@@ -220,7 +216,7 @@ class LocalScheduler:
             consumer, input = route.edge.consumer, route.edge.input
             for slot, targets in route.by_slot:
                 if slot == self.slot:
-                    local = {target: blocks.get(target, b"") for target in targets}
+                    local: dict[int, bytes | int] = {target: blocks.get(target, b"") for target in targets}
                     self._output(slot, Output(*done[1:4], consumer, input, local, mark, ()))
                     continue
                 sized: dict[int, bytes | int] = {}
@@ -356,7 +352,9 @@ class LocalScheduler:
                 return
             self._pending.popleft()
             marks = [h.watermark for h in self.hosted.values() if h.watermark is not None]
-            ranges = self._ranges_of(group) if stages is None or set(stages) & set(self.graph.sources) else ()
+            mine = self._placement_at(group.first).owned_by(self.slot)
+            sources = [key for key in mine if stages is None or key[0] in stages]
+            ranges = self.memory.ranges_of(group, sources)
             report = Report(
                 self.version, group.id, stages, ranges, min(marks, default=None),
                 self._rows, self._tasks, self._busy, tuple(self._produced),
@@ -366,21 +364,10 @@ class LocalScheduler:
             self._produced.clear()
             self._effects.append(Send(COORDINATOR, report))
 
-    def _ranges_of(self, group: Group) -> tuple[Range, ...]:
-        first, last = self._ranges.get(group.first, {}), self._ranges.get(group.last, {})
-        mine = self._placement_at(group.first).owned_by(self.slot)
-        return tuple(
-            Range(*key, group.last, first[key].start, last[key].end) for key in mine if key in first and key in last
-        )
-
     def _cover(self, epoch: int) -> None:
         """Blocks and ranges up to `epoch` will not be asked for again."""
-        if epoch <= self.covered:
+        if not self.memory.cover(epoch):
             return
-        for old in range(self.covered + 1, epoch + 1):
-            self._ranges.pop(old, None)
-            self._retained.pop(old, None)
-        self.covered = epoch
         for key, outs in list(self._orphans.items()):
             self._orphans[key] = [(sender, out) for sender, out in outs if out.epoch > epoch]
             if not self._orphans[key]:
@@ -404,8 +391,7 @@ class LocalScheduler:
             self._effects.append(Forget(slot))
         for key in fence.partitions:
             self._give_up(key)
-        known = tuple(r for ranges in self._ranges.values() for r in ranges.values())
-        self._effects.append(Send(COORDINATOR, Known(fence.version, known)))
+        self._effects.append(Send(COORDINATOR, Known(fence.version, self.memory.seen())))
 
     def _restart(self, _: int, order: Restart) -> None:
         self.version = order.version
@@ -442,19 +428,20 @@ class LocalScheduler:
 
     def _serve_again(self, moved: set[Key], *, everything: bool) -> None:
         """Blocks that this slot still holds go to the partitions that have to start again."""
-        for epoch, tasks in self._retained.items():
+        for epoch, tasks in self.memory.kept():
             placement = self._placement_at(epoch)
-            for stage, partition, watermark, lineage in tasks:
-                if (stage, partition) in moved:
-                    continue
-                for edge, by_slot in placement.routes(stage, partition):
-                    for slot, targets in by_slot:
-                        again = tuple(t for t in targets if everything or (edge.consumer, t) in moved)
-                        if again:
-                            self._effects.append(
-                                Serve(slot, stage, partition, epoch, edge.consumer, edge.input, again,
-                                      watermark, lineage)
-                            )  # fmt: skip
+            for task in tasks:
+                if (task.stage, task.partition) not in moved:
+                    for route in placement.routes(task.stage, task.partition):
+                        self._serve_route(epoch, task, route, None if everything else moved)
+
+    def _serve_route(self, epoch: int, task: Kept, route: Route, only: set[Key] | None) -> None:
+        consumer, input = route.edge.consumer, route.edge.input
+        for slot, targets in route.by_slot:
+            again = tuple(target for target in targets if only is None or (consumer, target) in only)
+            if again:
+                where = (task.stage, task.partition, epoch, consumer, input, again)
+                self._effects.append(Serve(slot, *where, task.watermark, task.lineage))
 
     def _stop(self, _: int, __: Stop) -> None:
         self._effects.append(Leave())

@@ -41,6 +41,7 @@ class Driver:
         self.coordinator = Coordinator(plan.graph, options.pace)
         liveness = Liveness(every=options.heartbeat, missed=options.missedHeartbeats)
         self.node = CoordinatorNode(self.coordinator, Courier(COORDINATOR), liveness)
+        self.found_cached = 0
         self.expected = 0
         """Slots to wait for before the first epoch."""
         self.hosts: dict[int, tuple[str, int]] = {}
@@ -164,7 +165,9 @@ class Driver:
         if slot not in self.hosts or self.coordinator.state == "ended":
             self.mailbox.send(slot, self.node.eviction())
             return
-        code = None if self.plan_hash in hello.cached else self.code
+        cached = self.plan_hash in hello.cached
+        self.found_cached += cached
+        code = None if cached else self.code
         welcome = Welcome(slot, self.plan_hash, code)
         self.mailbox.send(slot, self.node.courier.aside(welcome))
 

@@ -26,7 +26,7 @@ class Options:
     slots: int = 2
     """Resident slots to run on."""
     mode: str = "grouped"
-    """`grouped`; `prescheduled` (groups of one epoch); `bsp` (the driver starts each stage); `spark` (a job an epoch)."""
+    """`grouped`, `prescheduled` (groups of one), `bsp` (the driver starts each stage) or `spark` (a job an epoch)."""
     interval: float = 0.02
     """Seconds from one epoch to the next; 0 runs epochs back to back."""
     groupSize: int = 50  # noqa: N815 (Spark's style of option names)

@@ -176,8 +176,8 @@ class Slot:
 def _failure(envelope: Envelope, error: Oversized) -> TaskFailed:
     """Name the task whose blocks do not fit into a message."""
     task = next((m for m in envelope.messages if hasattr(m, "epoch")), None)
-    where = (task.stage, task.partition, task.epoch) if task is not None else (0, 0, -1)
-    return TaskFailed(*where, str(error))
+    stage, partition, epoch = (task.stage, task.partition, task.epoch) if task is not None else (0, 0, -1)
+    return TaskFailed(stage, partition, epoch, str(error))
 
 
 def _host_towards(address: str) -> str:

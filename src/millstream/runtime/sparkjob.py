@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from pyspark import RDD, SparkContext
+from pyspark import RDD, Accumulator, SparkContext
 from pyspark.sql import SparkSession
 
 from millstream.core.events import Committed, Complete, Deliver, Fail, Run
@@ -51,6 +51,7 @@ class SparkJobEngine:
         }
         self._positions: dict[tuple[int, int], Any] = {key: s.initial() for key, s in self._sources.items()}
         self._states: dict[tuple[int, int], bytes | None] = {}
+        self._rows: Accumulator[int] = self.context.accumulator(0)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="millstream-spark-mode", daemon=True)
 
@@ -88,9 +89,8 @@ class SparkJobEngine:
             start = self._positions[key]
             ranges[key] = Range(*key, epoch, start, source.latest(start, time.time()))
             self._positions[key] = ranges[key].end
-        rows = 0
-        for stage, p, result, watermark, state, count in self._job(epoch, ranges):
-            rows += count
+        before = self._rows.value
+        for stage, p, result, watermark, state in self._job(epoch, ranges):
             self._states[stage, p] = state
             if result is not None:
                 self.on_effect(Deliver(stage, p, epoch, result, watermark, tuple(ranges.values())))
@@ -98,7 +98,7 @@ class SparkJobEngine:
         self.epoch_seconds.append(seconds)
         group = Group(epoch, epoch, 1, closes, self.options.interval)
         tasks = sum(stage.partitions for stage in self.plan.stages)
-        self.on_effect(Committed(group, tuple(ranges.values()), None, rows, tasks, seconds))
+        self.on_effect(Committed(group, tuple(ranges.values()), None, self._rows.value - before, tasks, seconds))
 
     def _job(self, epoch: int, ranges: dict[tuple[int, int], Range]) -> list[Any]:
         """One epoch as RDDs, stage by stage; the action collects what the sinks emit."""
@@ -112,10 +112,10 @@ class SparkJobEngine:
                 arriving = [_arrive(outputs[read.stage], plan, stage, i) for i, read in enumerate(spec.inputs)]
                 rdd = self.context.union(arriving).partitionBy(spec.partitions, int)
             states = {p: self._states.get((stage, p)) for p in range(spec.partitions)} if spec.stateful else {}
-            rdd = rdd.mapPartitionsWithIndex(_stage_function(plan, stage, epoch, states))
+            rdd = rdd.mapPartitionsWithIndex(_stage_function(plan, stage, epoch, states, self._rows))
             outputs.append(rdd.cache() if len(plan.graph.edges[stage]) > 1 else rdd)
         sinks = [outputs[s].map(_sink_row(s)) for s in range(len(plan.stages)) if not plan.graph.edges[s]]
-        rows = (sinks[0] if len(sinks) == 1 else self.context.union(sinks)).collect()
+        rows: list[Any] = (sinks[0] if len(sinks) == 1 else self.context.union(sinks)).collect()
         for rdd in outputs:
             if rdd.is_cached:
                 rdd.unpersist()
@@ -134,7 +134,7 @@ def _arrive(upstream: RDD[Any], plan: Plan, stage: int, input: int) -> RDD[Any]:
 
 
 def _stage_function(
-    plan: Plan, stage: int, epoch: int, states: dict[int, bytes | None]
+    plan: Plan, stage: int, epoch: int, states: dict[int, bytes | None], rows_read: Accumulator[int]
 ) -> Callable[[int, Iterable[Any]], Iterator[Any]]:
     def run(partition: int, rows: Iterable[Any]) -> Iterator[Any]:
         graph = plan.graph
@@ -151,15 +151,16 @@ def _stage_function(
             positions = graph.block_positions(stage, partition)
             blocks = [b""] * sum(map(len, positions))
             marks = []
-            for _, (input, upstream, block, mark) in rows:
-                first = graph.upstream(stage, input, partition).start
-                blocks[positions[input].start + upstream - first] = block
+            for _, (position, upstream, block, mark) in rows:
+                first = graph.upstream(stage, position, partition).start
+                blocks[positions[position].start + upstream - first] = block
                 marks.append(mark)
             watermark = min((mark for mark in marks if mark is not None), default=None)
         product = run_task(kernel, Run(0, stage, partition, epoch, blocks, watermark, start, end), graph)
+        rows_read.add(product.rows if graph.stages[stage].is_source else 0)
         if not graph.edges[stage]:
             kept = kernel.snapshot() if graph.stages[stage].stateful else None
-            yield -1, partition, product.result, product.watermark, kept, product.rows
+            yield -1, partition, product.result, product.watermark, kept
         for number, (edge, made) in enumerate(zip(graph.edges[stage], product.outputs)):
             targets = graph.downstream(stage, edge, partition)
             for target in targets if edge.structure in ALL_TO_ALL else targets[:1]:

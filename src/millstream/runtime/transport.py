@@ -134,7 +134,7 @@ class Mailbox:
 
     def _arrived(self) -> bool:
         """Whether the inbox holds a message; asked of libzmq directly, since this is on every message's way."""
-        return bool(zmq.backend.Socket.get(self._inbox, EVENTS) & POLLIN)
+        return bool(int(zmq.backend.Socket.get(self._inbox, EVENTS)) & POLLIN)
 
     def _drain(self, envelopes: list[Envelope]) -> None:
         inbox = self._inbox

@@ -41,7 +41,7 @@ MESSAGES: tuple[type, ...] = (
 )  # fmt: skip
 
 _numbers = {kind: number for number, kind in enumerate(MESSAGES)}
-_decoders = [msgspec.msgpack.Decoder(kind) for kind in MESSAGES]
+_decoders: list[msgspec.msgpack.Decoder[Any]] = [msgspec.msgpack.Decoder(kind) for kind in MESSAGES]
 _encode = msgspec.msgpack.Encoder().encode
 _outer = msgspec.msgpack.Decoder(tuple[int, int, int, int, list[tuple[int, msgspec.Raw]]])
 

@@ -249,5 +249,3 @@ class SimCluster:
                 continue
             for arrival in self.network.arrivals(time, sender, to):
                 self.world.at(arrival, lambda r=receiver, e=envelope: r.receive(e))  # type: ignore[misc]
-
-

@@ -18,7 +18,7 @@ from millstream.core.node import Product
 from millstream.simulate.cluster import Costs, SimCluster
 
 REDUCERS = 16
-GROUPS = {"spark": 5, "prescheduled": 10, "grouped": 8}
+GROUPS = {"spark": 5, "prescheduled": 10, "grouped": 3}
 """Measured groups (of one epoch, but in grouped mode)."""
 WARM_UP = 2
 
@@ -28,7 +28,7 @@ class IdleBody:
 
     def __init__(self, graph: Graph) -> None:
         self.now = 0.0
-        self._outputs = [tuple({} for _ in edges) for edges in graph.edges]
+        self._outputs: list[tuple[dict[int, bytes], ...]] = [tuple({} for _ in edges) for edges in graph.edges]
 
     def run(self, task: Run) -> Product:
         """Empty blocks."""
@@ -105,7 +105,7 @@ def run(
         result[job] = {mode: [] for mode in of_job}
         for count in machines:
             slots = count * slots_per_machine
-            stages = (Stage("sum", slots),)
+            stages: tuple[Stage, ...] = (Stage("sum", slots),)
             if job == "two_stage":
                 stages += (Stage("reduce", REDUCERS, (Input(0),)),)
             for mode in of_job:

@@ -34,7 +34,11 @@ SHAPES: dict[str, Graph] = {
         Stage("fours", 2, (Input(1, Structure.TREE),)),
         Stage("sink", 1, (Input(2, Structure.TREE),)),
     )),
-    "broadcast": Graph((Stage("read", 2), Stage("all", 4, (Input(0, Structure.BROADCAST),)), Stage("sink", 2, (Input(1),)))),
+    "broadcast": Graph((
+        Stage("read", 2),
+        Stage("all", 4, (Input(0, Structure.BROADCAST),)),
+        Stage("sink", 2, (Input(1),)),
+    )),
 }  # fmt: skip
 """Every structure of exchange, fan-out, fan-in, and more than one exchange."""
 
@@ -54,6 +58,7 @@ def change(stage: int, record: int) -> int:
 
 
 def source_record(stage: int, partition: int, offset: int) -> int:
+    """A record that no other offset, partition or stage has."""
     return (stage << 40) + (partition << 24) + offset
 
 

@@ -1,0 +1,45 @@
+# Each target is enough on a fresh machine: it makes .venv and installs into it on first use.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SEEDS ?= 20000
+
+.PHONY: demo test soak lint format figures clean
+
+demo: $(STAMP)
+	$(BIN)/millstream demo
+
+test: $(STAMP) lint
+	$(BIN)/pytest -m "not soak and not spark" -n 2
+	$(BIN)/pytest -m "spark and not soak"
+
+soak: $(STAMP)
+	$(BIN)/millstream simulate faults --seeds $(SEEDS) --json
+	$(BIN)/pytest -m soak
+	$(BIN)/millstream bench memory --json
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+figures: $(STAMP)
+	$(BIN)/millstream bench coordination --json
+	$(BIN)/millstream simulate coordination --plot docs/coordination.png --json
+	$(BIN)/millstream bench idle --json
+
+$(STAMP): pyproject.toml
+	command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or set PYTHON=..." >&2; exit 1; }
+	command -v java >/dev/null || { echo "java is missing: Spark needs Java 17" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[bench,dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist
