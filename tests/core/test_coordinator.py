@@ -65,7 +65,7 @@ def test_the_next_group_is_out_before_the_current_one_ends():
 
 
 def test_placement_and_members_are_sent_only_when_they_change():
-    coordinator, effects = start(group_size=5)
+    _, effects = start(group_size=5)
     first, second = (m for to, m in messages(effects, Dispatch) if to == 1)
     assert first.owners is not None
     assert first.members == {1: "tcp://1", 2: "tcp://2"}

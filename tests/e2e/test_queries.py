@@ -77,7 +77,7 @@ def test_state_is_kept_in_every_mode(spark, mode):
     epochs = 3 if mode == "spark" else 23
     results, _ = run(spark, jobs.totals(), mode=mode, epochs=epochs)
     last = {}
-    for (_, partition, epoch), total in sorted(results.by_task.items(), key=lambda item: item[0][2]):
+    for (_, partition, _epoch), total in sorted(results.by_task.items(), key=lambda item: item[0][2]):
         last[partition] = total
     everything = numbers(range(3), epochs)
     assert last == {p: sum(r for r in everything if r % 4 == p) for p in range(4)}
@@ -138,14 +138,14 @@ def test_a_query_has_the_manners_of_a_streaming_query(spark):
 
 def test_stop_leaves_nothing_behind(spark):
     baseline = {t.name for t in threading.enumerate()}
-    temp = {p for p in Path("/tmp").glob("millstream-*")}
+    temp = set(Path("/tmp").glob("millstream-*"))
     query = Query.start(spark, jobs.shuffled(pad=2000), {"slots": 3, "interval": 0.001, "blockMemoryBytes": 1000})
     wait_for(lambda: query.epochs > 50)
     port = int(query.body.driver.mailbox.address.rsplit(":", 1)[1])
     query.stop()
     assert {t.name for t in threading.enumerate() if t.name.startswith("millstream")} <= baseline
     assert port not in {c.laddr.port for c in psutil.Process().net_connections() if c.status == "LISTEN"}
-    assert {p for p in Path("/tmp").glob("millstream-*")} == temp
+    assert set(Path("/tmp").glob("millstream-*")) == temp
     assert list(spark.sparkContext.statusTracker().getActiveJobsIds()) == []
     query.stop()
 
@@ -191,7 +191,7 @@ def test_a_message_that_no_node_would_accept_stops_the_query_with_a_remedy(spark
 def test_code_that_the_slots_cannot_load_is_reported(spark):
     plan = Plan((Stage("numbers", 2),), (jobs.Unloadable(),))
     query = Query.start(spark, plan, {"slots": 2, "interval": 0})
-    with pytest.raises(QueryFailed, match="can't be loaded.*only_on_the_driver"):
+    with pytest.raises(QueryFailed, match=r"can't be loaded.*only_on_the_driver"):
         query.awaitTermination(60)
 
 

@@ -20,5 +20,5 @@ def test_a_plan_is_named_by_its_hash_and_comes_back_whole():
 def test_code_that_cannot_be_pickled_is_refused_with_the_stage_and_a_remedy():
     lock = threading.Lock()
     plan = Plan((Stage("guarded", 1),), (lambda partition: lock,))
-    with pytest.raises(NotShippable, match="'guarded'.*inside the function"):
+    with pytest.raises(NotShippable, match=r"'guarded'.*inside the function"):
         plan.ship()

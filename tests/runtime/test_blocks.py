@@ -42,6 +42,6 @@ def test_nothing_is_left_on_disk(tmp_path):
 
 def test_a_full_store_says_what_to_change(tmp_path):
     store = BlockStore(memory=1, disk=10, folder=str(tmp_path))
-    with pytest.raises(StoreFull, match="groupSize.*blockDiskBytes"):
+    with pytest.raises(StoreFull, match=r"groupSize.*blockDiskBytes"):
         store.put(0, 0, 0, ({0: b"x" * 100},))
     store.close()

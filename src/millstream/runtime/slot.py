@@ -9,6 +9,7 @@ import secrets
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -87,9 +88,12 @@ class Slot:
         """Say hello until the driver answers; None if it does not want this slot."""
         nonce = secrets.randbits(62)
         hello = Hello(nonce, self.mailbox.address, socket.gethostname(), os.getpid(), tuple(_plans))
-        for _ in range(int(DRIVER_TIMEOUT / 0.2)):
-            self.mailbox.send(COORDINATOR, Envelope(-nonce, -1, 0, -1, (hello,)))
-            for envelope in self.mailbox.receive(0.2)[0]:
+        deadline, next_hello = time.monotonic() + DRIVER_TIMEOUT, 0.0
+        while time.monotonic() < deadline:
+            if time.monotonic() >= next_hello:
+                self.mailbox.send(COORDINATOR, Envelope(-nonce, -1, 0, -1, (hello,)))
+                next_hello = time.monotonic() + 0.2
+            for envelope in self.mailbox.receive(0.05)[0]:
                 for message in envelope.messages:
                     if isinstance(message, Stop):
                         return None
@@ -191,7 +195,8 @@ def _host_towards(address: str) -> str:
 def slot_task(offer: Offer) -> Any:
     """The function of the Spark task that becomes a slot."""
 
-    def run(_: Iterator[Any]) -> Iterator[Any]:
+    def run(rows: Iterator[Any]) -> Iterator[Any]:
+        deque(rows, maxlen=0)  # Spark gives a worker that has read its input to the next task
         Slot(offer).run()
         return iter(())
 
