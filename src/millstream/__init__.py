@@ -1,3 +1,43 @@
 """PySpark streaming queries in milliseconds, on the Spark cluster that you already have."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from millstream.api.query import Query
+    from millstream.api.session import local_session
+    from millstream.errors import (
+        InvalidOption,
+        MillstreamError,
+        NotEnoughCores,
+        NotShippable,
+        QueryFailed,
+        SlotsUnavailable,
+        StateLost,
+    )
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "InvalidOption",
+    "MillstreamError",
+    "NotEnoughCores",
+    "NotShippable",
+    "Query",
+    "QueryFailed",
+    "SlotsUnavailable",
+    "StateLost",
+    "__version__",
+    "local_session",
+]
+
+_HOMES = {"Query": "millstream.api.query", "local_session": "millstream.api.session"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use: a slot on an executor needs none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module 'millstream' has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, "millstream.errors")), name)

@@ -38,6 +38,7 @@ SETTLE = 1e-3
 those of its peers then arrive together, and one waking serves them all."""
 DRIVER_TIMEOUT = 15.0
 
+MOST_PLANS = 8
 _plans: dict[str, Plan] = {}
 """Plans that this process holds, by hash: Spark reuses its workers, so the next query may find its own here."""
 
@@ -105,6 +106,8 @@ class Slot:
         options = self.offer.options
         if welcome.code is not None:
             try:
+                while len(_plans) >= MOST_PLANS:
+                    del _plans[next(iter(_plans))]
                 _plans[welcome.plan] = Plan.load(welcome.code)
             except Exception as error:
                 reason = f"the query's code can't be loaded on {socket.gethostname()}: {type(error).__name__}: {error}"
