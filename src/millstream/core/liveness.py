@@ -8,8 +8,8 @@ class Liveness:
 
     >>> alive = Liveness(every=0.05, missed=8)
     >>> alive.heard(1, now=0.0)
-    >>> alive.expired(now=0.3), alive.expired(now=0.5)
-    ([], [1])
+    >>> [alive.expired(now) for now in (0.15, 0.3, 0.45)]
+    [[], [], [1]]
     """
 
     def __init__(self, *, every: float = 0.05, missed: int = 8) -> None:

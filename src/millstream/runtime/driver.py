@@ -81,7 +81,7 @@ class Driver:
             self.mailbox.close(linger=0.5)
 
     def _turn(self) -> None:
-        envelopes, closed = self.mailbox.receive(max(1e-3, self._next_tick - time.monotonic()))
+        envelopes, closed = self.mailbox.receive(self._next_tick - time.monotonic())
         now = time.time()
         effects: list[Any] = []
         for envelope in envelopes:

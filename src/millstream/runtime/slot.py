@@ -140,9 +140,6 @@ class Slot:
         settle = min(SETTLE, self.offer.options.interval / 100)
         while not node.leaving:
             wait = 0.0 if node.ready else min(next_tick, node.scheduler.clock.next_close) - time.time()
-            if 0.0 < wait < 1e-3:
-                time.sleep(wait)
-                wait = 0.0
             envelopes, _ = self.mailbox.receive(wait)
             now = time.time()
             for envelope in envelopes:

@@ -7,6 +7,7 @@ holds the query's client key before a single byte of a message is read.
 from __future__ import annotations
 
 import logging
+import select
 from typing import NamedTuple
 
 import zmq
@@ -20,6 +21,7 @@ log = logging.getLogger("millstream")
 
 MAX_MESSAGE = 64 << 20
 AT_ONCE = 256
+SELECT_LIMIT = 1024
 EVENTS = int(zmq.EVENTS)
 POLLIN = int(zmq.POLLIN)
 
@@ -53,7 +55,6 @@ class Mailbox:
         self.sent = 0
         self.received = 0
         self._calls = 0
-        """Receipts since all sockets were looked at; a full inbox must not keep newcomers waiting."""
         self._watch = watch
         self._context = zmq.Context()
         self._context.linger = 0
@@ -70,9 +71,7 @@ class Mailbox:
         self._inbox.rcvhwm = 0
         port = self._inbox.bind_to_random_port(f"tcp://{host}")
         self.address = f"tcp://{host}:{port}"
-        self._poller = zmq.Poller()
-        self._poller.register(self._inbox, zmq.POLLIN)
-        self._poller.register(self._gatekeeper, zmq.POLLIN)
+        self._fds = [int(self._inbox.fileno()), int(self._gatekeeper.fileno())]
 
     def outbox(self, address: str) -> zmq.Socket[bytes]:
         """A socket of the caller's own to somebody's inbox (a thread needs one for itself)."""
@@ -90,7 +89,7 @@ class Mailbox:
         if self._watch:
             monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
             self._monitors[monitor] = peer
-            self._poller.register(monitor, zmq.POLLIN)
+            self._fds.append(int(monitor.fileno()))
 
     def knows(self, peer: int) -> bool:
         """Whether the way to a peer is open."""
@@ -113,28 +112,33 @@ class Mailbox:
     def receive(self, timeout: float) -> tuple[list[Envelope], list[int]]:
         """Envelopes that have arrived (wait up to `timeout` seconds for one), and peers whose connection closed.
 
-        libzmq waits whole milliseconds; a rest of less is the caller's.
+        The wait is on the sockets' file descriptors, which is finer than libzmq's milliseconds and
+        cheaper; they signal changes only, so every socket is asked before and after.
         """
         envelopes: list[Envelope] = []
         closed: list[int] = []
-        if self._calls % AT_ONCE and self._arrived():
-            self._calls += 1
+        if not _readable(self._inbox) and not self._look_around(closed):
+            _wait(self._fds, timeout)
+            self._look_around(closed)
+        if _readable(self._inbox):
             self._drain(envelopes)
-            return envelopes, closed
-        self._calls = 1
-        for socket, _ in self._poller.poll(max(0, int(timeout * 1000))):
-            if socket is self._inbox:
-                self._drain(envelopes)
-            elif socket is self._gatekeeper:
-                self._admit()
-            elif socket in self._monitors:
-                recv_monitor_message(socket)
-                closed.append(self._monitors[socket])
+            self._calls += 1
+            if self._calls % AT_ONCE == 0:  # a full inbox must not keep newcomers waiting
+                self._look_around(closed)
         return envelopes, closed
 
-    def _arrived(self) -> bool:
-        """Whether the inbox holds a message; asked of libzmq directly, since this is on every message's way."""
-        return bool(int(zmq.backend.Socket.get(self._inbox, EVENTS)) & POLLIN)
+    def _look_around(self, closed: list[int]) -> bool:
+        """Serve everything but the inbox; false if there was nothing to do."""
+        found = False
+        while _readable(self._gatekeeper):
+            found = True
+            self._admit()
+        for monitor, peer in self._monitors.items():
+            while _readable(monitor):
+                found = True
+                recv_monitor_message(monitor)
+                closed.append(peer)
+        return found
 
     def _drain(self, envelopes: list[Envelope]) -> None:
         inbox = self._inbox
@@ -146,7 +150,7 @@ class Mailbox:
             except Malformed as error:
                 self.malformed += 1
                 log.warning("dropped a malformed message of %d bytes: %s", len(data), error)
-            if not self._arrived():
+            if not _readable(inbox):
                 return
 
     def _admit(self) -> None:
@@ -167,7 +171,7 @@ class Mailbox:
         if self._watch:
             monitor = next(monitor for monitor, of in self._monitors.items() if of == peer)
             del self._monitors[monitor]
-            self._poller.unregister(monitor)
+            self._fds.remove(int(monitor.fileno()))
             socket.disable_monitor()
         socket.close()
 
@@ -179,3 +183,19 @@ class Mailbox:
         self._inbox.close()
         self._gatekeeper.close()
         self._context.term()
+
+
+def _readable(socket: zmq.Socket[bytes]) -> bool:
+    """Whether a message waits; asked of libzmq directly, since this is on every message's way."""
+    return bool(int(zmq.backend.Socket.get(socket, EVENTS)) & POLLIN)
+
+
+def _wait(fds: list[int], timeout: float) -> None:
+    """Wait until one of some file descriptors becomes readable."""
+    if max(fds) < SELECT_LIMIT:
+        select.select(fds, [], [], max(0.0, timeout))
+        return
+    poller = select.poll()
+    for fd in fds:
+        poller.register(fd, select.POLLIN)
+    poller.poll(max(0.0, timeout) * 1000)
