@@ -11,12 +11,12 @@ demo: $(STAMP)
 	$(BIN)/millstream demo
 
 test: $(STAMP) lint
-	$(BIN)/pytest -m "not soak and not spark" -n 2
+	$(BIN)/pytest -m "not soak and not spark and not cluster" -n 2
 	$(BIN)/pytest -m "spark and not soak"
+	$(BIN)/pytest -m "cluster and not soak"
 
 soak: $(STAMP)
 	$(BIN)/millstream simulate faults --seeds $(SEEDS) --json
-	$(BIN)/pytest -m soak
 	$(BIN)/millstream bench memory --json
 
 lint: $(STAMP)

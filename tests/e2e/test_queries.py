@@ -1,6 +1,5 @@
 """Queries on a real local Spark session, slots and all."""
 
-import json
 import os
 import signal
 import threading
@@ -20,23 +19,9 @@ from millstream.plan.plan import Plan
 from millstream.runtime.offers import total_cores
 from millstream.runtime.options import MODES
 from tests.e2e import jobs
+from tests.e2e.helpers import Results, numbers, wait_for
 
 pytestmark = pytest.mark.spark
-
-
-class Results:
-    """A sink that keeps everything."""
-
-    def __init__(self):
-        self.by_task = {}
-
-    def __call__(self, result):
-        key = (result.stage, result.partition, result.epoch)
-        assert key not in self.by_task
-        self.by_task[key] = json.loads(result.payload)
-
-    def records(self):
-        return Counter(record for records in self.by_task.values() for record in records)
 
 
 def run(spark, plan, **options):
@@ -47,17 +32,6 @@ def run(spark, plan, **options):
     finally:
         query.stop()
     return results, query
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
-def numbers(partitions, epochs=23, per_epoch=5):
-    return [p * 1_000_000 + i for p in partitions for i in range(epochs * per_epoch)]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -30,7 +30,7 @@ def total_cores(context: SparkContext) -> int:
     backend = getattr(scala, "schedulerBackend")()  # noqa: B009 (a Java member)
     if scala.isLocal():
         return int(backend.totalCores())
-    return int(backend.totalCoreCount().get())
+    return int(backend.totalCoreCount())
 
 
 class Offers:
