@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from millstream.core.graph import Graph, Input, Stage, Structure
@@ -18,6 +18,7 @@ def test_rebalance_is_even_and_uses_only_members(before, members):
 
 
 @given(owners, slots)
+@example(((1,) * 10 + (2, 2),), {1, 2, 3})
 def test_rebalance_moves_no_more_than_evenness_asks(before, members):
     after = rebalance(before, members)
     for old, new in zip(before, after):

@@ -112,12 +112,14 @@ def rebalance(owners: Owners, slots: Collection[int], *, spread: bool = True) ->
             if owner not in totals:
                 new[partition] = target = _lightest(load, totals)
                 load[target] += 1
-        for partition in reversed(range(len(new))):
-            target = _lightest(load, totals)
-            if spread and load[new[partition]] > load[target] + 1:
-                load[new[partition]] -= 1
-                new[partition] = target
-                load[target] += 1
+        while spread:
+            source, target = max(load, key=lambda slot: (load[slot], slot)), _lightest(load, totals)
+            if load[source] <= load[target] + 1:
+                break
+            given = max(partition for partition, owner in enumerate(new) if owner == source)
+            new[given] = target
+            load[source] -= 1
+            load[target] += 1
         for slot, count in load.items():
             totals[slot] += count
         result.append(tuple(new))
