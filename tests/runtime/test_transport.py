@@ -7,7 +7,7 @@ import zmq
 
 from millstream.core.courier import Envelope
 from millstream.core.messages import Beat, Result
-from millstream.runtime.transport import Keys, Mailbox, Oversized
+from millstream.runtime.transport import Address, Keys, Mailbox, Oversized
 
 HELLO = Envelope(1, 1, 0, 0, (Beat(1, 2),))
 
@@ -64,15 +64,16 @@ def test_a_peer_with_other_keys_is_refused(mailbox, friend, keys):
 def test_a_peer_without_keys_is_not_heard(mailbox, friend):
     with zmq.Context() as context, context.socket(zmq.PUSH) as plain:
         plain.linger = 0
-        plain.connect(mailbox.address)
-        plain.send(b"hello")
+        for endpoint in (Address.parse(mailbox.address).tcp, Address.parse(mailbox.address).local):
+            plain.connect(endpoint)
+            plain.send(b"hello")
         assert take(mailbox, turns=10) == []
     proves_alive(mailbox, friend)
 
 
 @pytest.mark.parametrize("data", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 4096, bytes(range(256)) * 16])
 def test_a_port_scanner_harms_nothing(mailbox, friend, data):
-    host, port = mailbox.address.removeprefix("tcp://").split(":")
+    host, port = Address.parse(mailbox.address).tcp.removeprefix("tcp://").split(":")
     for _ in range(5):
         with socket.create_connection((host, int(port))) as scanner:
             scanner.sendall(data)
@@ -100,6 +101,18 @@ def test_an_oversized_message_is_refused_at_both_ends(mailbox, friend):
     friend.send(7, big)
     assert take(mailbox, turns=10) == []
     proves_alive(mailbox, friend)
+
+
+def test_peers_on_one_machine_take_the_local_way_and_others_tcp(mailbox):
+    address = Address.parse(mailbox.address)
+    assert address.nearest == address.local
+    assert address._replace(machine="elsewhere").nearest == address.tcp
+
+
+def test_a_member_from_another_machine_is_heard(mailbox, friend):
+    friend.connect(8, str(Address.parse(mailbox.address)._replace(machine="elsewhere")))
+    friend.send(8, HELLO)
+    assert take(mailbox) == [HELLO]
 
 
 def test_a_closed_connection_is_noticed(keys):

@@ -21,7 +21,7 @@ from millstream.core.events import Deliver
 
 SAMPLES_PER_RANGE = 4
 WARM_UP = 2.0
-"""Seconds whose latencies do not count: slots start, and the lines made meanwhile wait for them."""
+"""Lines made within so many seconds of the first result do not count: those before it waited for slots to start."""
 
 
 class Board:
@@ -31,6 +31,7 @@ class Board:
         self.rate = rate
         self.readers = readers
         self.origin = 0.0
+        self.began: float | None = None
         self.counts: Counter[str] = Counter()
         self.latencies: deque[float] = deque(maxlen=200_000)
         self.recent: deque[float] = deque(maxlen=4_000)
@@ -46,17 +47,18 @@ class Board:
         """A task's new counts, and the lines that they count."""
         now = time.time()
         with self._lock:
+            self.began = self.began or now
             self.counts.update({word: n - self.counts[word] for word, n in pickle.loads(result.payload).items()})
             for source in result.lineage:
                 self._read[source.partition] = max(self._read.get(source.partition, 0), source.end)
-                if now > self.origin + WARM_UP:
-                    self._measure(source.start or 0, source.end, now)
+                self._measure(source.start or 0, source.end, now, self.began + WARM_UP)
 
-    def _measure(self, start: int, end: int, now: float) -> None:
+    def _measure(self, start: int, end: int, now: float, warm: float) -> None:
         for offset in range(start, end, max(1, (end - start) // SAMPLES_PER_RANGE)):
-            latency = now - (self.origin + offset * self.readers / self.rate)
-            self.latencies.append(latency)
-            self.recent.append(latency)
+            made = self.origin + offset * self.readers / self.rate
+            if made > warm:
+                self.latencies.append(now - made)
+                self.recent.append(now - made)
 
     def view(self, query: Query, left: float) -> Group:
         """The live table."""

@@ -23,7 +23,7 @@ from millstream.plan.plan import Plan
 from millstream.runtime.blocks import BlockStore
 from millstream.runtime.body import SlotBody
 from millstream.runtime.options import Options
-from millstream.runtime.transport import Keys, Mailbox, Oversized
+from millstream.runtime.transport import Address, Keys, Mailbox, Oversized
 from millstream.runtime.wire import Hello, Refused, Welcome, encode
 
 log = logging.getLogger("millstream")
@@ -34,9 +34,11 @@ FLUSH_AFTER = 300e-6
 FLUSH_BEHIND = 2e-3
 """or this, when epochs are behind and throughput is what counts."""
 SETTLE = 1e-3
-"""At most this long, and at most a hundredth of an epoch, a slot sleeps after it has sent its blocks:
+"""At most this long, and at most a fortieth of an epoch, a slot sleeps after it has sent its blocks:
 those of its peers then arrive together, and one waking serves them all."""
 DRIVER_TIMEOUT = 15.0
+PATIENCE = 3
+"""Heartbeats that the loop may leave out, in a long task, before the watch sends them in its place."""
 
 MOST_PLANS = 8
 _plans: dict[str, Plan] = {}
@@ -64,10 +66,11 @@ class Slot:
         self.node: SlotNode | None = None
         self._stopping = threading.Event()
         self._heard = time.monotonic()
+        self._last_beat = 0.0
 
     def run(self) -> None:
         """Register, work until told to leave, clean up."""
-        heart = None
+        watch = None
         try:
             welcome = self._register()
             if welcome is None:
@@ -75,13 +78,13 @@ class Slot:
             self.node = self._make_node(welcome)
             gc.collect()
             gc.freeze()  # what is loaded by now stays: collections need not look at it again
-            heart = threading.Thread(target=self._beat, name="millstream-heart", daemon=True)
-            heart.start()
+            watch = threading.Thread(target=self._watch, name="millstream-watch", daemon=True)
+            watch.start()
             self._loop(self.node)
         finally:
             self._stopping.set()
-            if heart is not None:
-                heart.join()
+            if watch is not None:
+                watch.join()
             self.mailbox.close(linger=0.2)
             self.store.close()
 
@@ -122,25 +125,44 @@ class Slot:
             scheduler, Courier(welcome.slot, resend_after=resend_after), SlotBody(plan, self.store, self.mailbox)
         )
 
-    def _beat(self) -> None:
-        """Heartbeats come from a thread of their own, so that a long task is not taken for a death."""
+    def _watch(self) -> None:
+        """Send heartbeats while the loop is held up: a long task is no death.
+
+        Waking is most of what an idle slot costs, so this thread wakes seldom, and only looks.
+        """
         assert self.node is not None
+        every = self.offer.options.heartbeat
         driver = self.mailbox.outbox(self.offer.driver)
         try:
-            while not self._stopping.wait(self.offer.options.heartbeat):
-                try:
-                    driver.send(encode(self.node.beat()), zmq.NOBLOCK)
-                except zmq.Again:
-                    log.debug("the driver does not take heartbeats")
+            while not self._stopping.wait(max(every / 2, self._last_beat + PATIENCE * every - time.monotonic())):
+                if time.monotonic() - self._last_beat >= PATIENCE * every:
+                    self._last_beat = time.monotonic() - (PATIENCE - 1) * every
+                    try:
+                        driver.send(encode(self.node.beat()), zmq.NOBLOCK)
+                    except zmq.Again:
+                        log.debug("the driver does not take heartbeats")
         finally:
             driver.close(linger=0)
 
+    def _beat(self, node: SlotNode) -> None:
+        """A heartbeat, if it is time for one."""
+        now = time.monotonic()
+        if now - self._last_beat >= self.offer.options.heartbeat:
+            self._last_beat = now
+            self.mailbox.send(COORDINATOR, node.beat())
+
+    def _wait_at_most(self, node: SlotNode, next_tick: float) -> float:
+        """Seconds until something is due even if nothing arrives."""
+        if node.ready:
+            return 0.0
+        next_beat = self._last_beat + self.offer.options.heartbeat - time.monotonic()
+        return min(next_beat, min(next_tick, node.scheduler.clock.next_close) - time.time())
+
     def _loop(self, node: SlotNode) -> None:
         next_tick = 0.0
-        settle = min(SETTLE, self.offer.options.interval / 100)
+        settle = min(SETTLE, self.offer.options.interval / 40)
         while not node.leaving:
-            wait = 0.0 if node.ready else min(next_tick, node.scheduler.clock.next_close) - time.time()
-            envelopes, _ = self.mailbox.receive(wait)
+            envelopes, _ = self.mailbox.receive(self._wait_at_most(node, next_tick))
             now = time.time()
             for envelope in envelopes:
                 if envelope.sender == COORDINATOR:
@@ -155,6 +177,7 @@ class Slot:
                     break
             posted = node.flush(now)
             self._post(node, posted)
+            self._beat(node)
             if posted and not node.ready and not node.scheduler.behind:
                 time.sleep(settle)
             if now >= next_tick:
@@ -186,7 +209,7 @@ def _failure(envelope: Envelope, error: Oversized) -> TaskFailed:
 
 def _host_towards(address: str) -> str:
     """The address of the interface through which the driver is reached."""
-    host, port = address.removeprefix("tcp://").rsplit(":", 1)
+    host, port = Address.parse(address).tcp.removeprefix("tcp://").rsplit(":", 1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, int(port)))
         return str(probe.getsockname()[0])

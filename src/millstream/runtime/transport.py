@@ -6,8 +6,11 @@ holds the query's client key before a single byte of a message is read.
 
 from __future__ import annotations
 
+import functools
 import logging
+import secrets
 import select
+from pathlib import Path
 from typing import NamedTuple
 
 import zmq
@@ -40,6 +43,37 @@ class Keys(NamedTuple):
         return Keys(*zmq.curve_keypair(), *zmq.curve_keypair())
 
 
+class Address(NamedTuple):
+    """Where an inbox is: for everybody, and by a shorter way for those on the same machine.
+
+    A local socket takes a quarter less time and CPU than TCP on loopback. Its name is abstract: there
+    is no file, and it is visible within one network namespace only, so `machine` names that too.
+    """
+
+    tcp: str
+    local: str
+    machine: str
+
+    @staticmethod
+    def parse(text: str) -> Address:
+        """An address from its text."""
+        return Address(*text.split())
+
+    def __str__(self) -> str:
+        return " ".join(self)
+
+    @property
+    def nearest(self) -> str:
+        """The endpoint to connect to from here."""
+        return self.local if self.machine == _this_machine() else self.tcp
+
+
+@functools.cache
+def _this_machine() -> str:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{boot}/{Path('/proc/self/ns/net').stat().st_ino}"
+
+
 class Oversized(Exception):
     """A message is larger than any node would accept."""
 
@@ -54,7 +88,6 @@ class Mailbox:
         self.refused = 0
         self.sent = 0
         self.received = 0
-        self._calls = 0
         self._watch = watch
         self._context = zmq.Context()
         self._context.linger = 0
@@ -70,8 +103,15 @@ class Mailbox:
         self._inbox.maxmsgsize = max_message
         self._inbox.rcvhwm = 0
         port = self._inbox.bind_to_random_port(f"tcp://{host}")
-        self.address = f"tcp://{host}:{port}"
-        self._fds = [int(self._inbox.fileno()), int(self._gatekeeper.fileno())]
+        local = f"ipc://@millstream-{secrets.token_hex(8)}"
+        self._inbox.bind(local)
+        self.address = str(Address(f"tcp://{host}:{port}", local, _this_machine()))
+        self._inbox_fd = int(self._inbox.fileno())
+        self._fds = [self._inbox_fd, int(self._gatekeeper.fileno())]
+        self._more = True
+        """Whether the inbox may hold messages that it will not signal again."""
+        self._new = True
+        """Whether there are sockets that were never asked, and so will not signal."""
 
     def outbox(self, address: str) -> zmq.Socket[bytes]:
         """A socket of the caller's own to somebody's inbox (a thread needs one for itself)."""
@@ -80,7 +120,7 @@ class Mailbox:
         socket.curve_publickey = self.keys.client_public
         socket.curve_secretkey = self.keys.client_secret
         socket.sndhwm = 10_000
-        socket.connect(address)
+        socket.connect(Address.parse(address).nearest)
         return socket
 
     def connect(self, peer: int, address: str) -> None:
@@ -90,6 +130,7 @@ class Mailbox:
             monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
             self._monitors[monitor] = peer
             self._fds.append(int(monitor.fileno()))
+            self._new = True
 
     def knows(self, peer: int) -> bool:
         """Whether the way to a peer is open."""
@@ -113,36 +154,35 @@ class Mailbox:
         """Envelopes that have arrived (wait up to `timeout` seconds for one), and peers whose connection closed.
 
         The wait is on the sockets' file descriptors, which is finer than libzmq's milliseconds and
-        cheaper; they signal changes only, so every socket is asked before and after.
+        cheaper. A descriptor signals changes only: whoever is new or signalled is served until it has no more.
         """
         envelopes: list[Envelope] = []
         closed: list[int] = []
-        if not _readable(self._inbox) and not self._look_around(closed):
-            _wait(self._fds, timeout)
+        if self._new:
+            self._new = False
             self._look_around(closed)
-        if _readable(self._inbox):
+        signalled = _wait(self._fds, 0.0 if self._more else timeout)
+        if self._more or self._inbox_fd in signalled:
             self._drain(envelopes)
-            self._calls += 1
-            if self._calls % AT_ONCE == 0:  # a full inbox must not keep newcomers waiting
-                self._look_around(closed)
+        if len(signalled) > (self._inbox_fd in signalled):
+            self._look_around(closed)
         return envelopes, closed
 
-    def _look_around(self, closed: list[int]) -> bool:
-        """Serve everything but the inbox; false if there was nothing to do."""
-        found = False
+    def _look_around(self, closed: list[int]) -> None:
+        """Serve everything but the inbox."""
         while _readable(self._gatekeeper):
-            found = True
             self._admit()
         for monitor, peer in self._monitors.items():
             while _readable(monitor):
-                found = True
                 recv_monitor_message(monitor)
                 closed.append(peer)
-        return found
 
     def _drain(self, envelopes: list[Envelope]) -> None:
         inbox = self._inbox
         for _ in range(AT_ONCE):
+            self._more = _readable(inbox)
+            if not self._more:
+                return
             data = inbox.recv(zmq.NOBLOCK)
             self.received += 1
             try:
@@ -150,8 +190,6 @@ class Mailbox:
             except Malformed as error:
                 self.malformed += 1
                 log.warning("dropped a malformed message of %d bytes: %s", len(data), error)
-            if not _readable(inbox):
-                return
 
     def _admit(self) -> None:
         """Answer libzmq's question whether a peer may connect (the ZAP protocol)."""
@@ -190,12 +228,11 @@ def _readable(socket: zmq.Socket[bytes]) -> bool:
     return bool(int(zmq.backend.Socket.get(socket, EVENTS)) & POLLIN)
 
 
-def _wait(fds: list[int], timeout: float) -> None:
-    """Wait until one of some file descriptors becomes readable."""
+def _wait(fds: list[int], timeout: float) -> list[int]:
+    """Wait until some of the file descriptors are readable; returns those."""
     if max(fds) < SELECT_LIMIT:
-        select.select(fds, [], [], max(0.0, timeout))
-        return
+        return select.select(fds, [], [], max(0.0, timeout))[0]
     poller = select.poll()
     for fd in fds:
         poller.register(fd, select.POLLIN)
-    poller.poll(max(0.0, timeout) * 1000)
+    return [fd for fd, _ in poller.poll(max(0.0, timeout) * 1000)]

@@ -1,0 +1,192 @@
+"""The relational algebra that a DataFrame becomes: few node kinds, every expression typed.
+
+Expressions keep the names of Spark's own expression classes, so that an unsupported one can be named
+to its author; columns are known by number, as in Spark's plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql.types import DataType, StructField, StructType
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """A typed expression: Spark's class name, its arguments, and whatever else fixes its meaning."""
+
+    op: str
+    type: DataType
+    args: tuple[Expr, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def walk(self) -> Iterator[Expr]:
+        """This expression and all within it."""
+        yield self
+        for arg in self.args:
+            yield from arg.walk()
+
+    def columns(self) -> set[int]:
+        """The numbers of the columns that it reads."""
+        return {e.params["id"] for e in self.walk() if e.op == "Column"}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a relation."""
+
+    id: int
+    name: str
+    type: DataType
+    nullable: bool = True
+
+    def ref(self) -> Expr:
+        """The expression that reads it."""
+        return Expr("Column", self.type, (), {"id": self.id, "name": self.name})
+
+
+Columns = tuple[Column, ...]
+
+
+def schema_of(columns: Columns) -> StructType:
+    """The columns as Spark's schema."""
+    return StructType([StructField(c.name, c.type, c.nullable) for c in columns])
+
+
+@dataclass(frozen=True)
+class Node:
+    """A relation; `output` are its columns."""
+
+    output: Columns
+
+
+@dataclass(frozen=True)
+class Source(Node):
+    """A streaming source: its format and options, and what is known of it in Python."""
+
+    format: str
+    options: Mapping[str, str]
+    detail: Any = None
+
+
+@dataclass(frozen=True)
+class Static(Node):
+    """A table that doesn't change while the query runs: collected once, sent to every slot."""
+
+    table: Any
+
+
+@dataclass(frozen=True)
+class Unary(Node):
+    """A relation made from one other."""
+
+    input: Node
+
+
+@dataclass(frozen=True)
+class Project(Unary):
+    """Computes its output columns, one expression each."""
+
+    exprs: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Filter(Unary):
+    """Keeps the rows for which the condition is true."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class Expand(Unary):
+    """Several rows for each one: one for each projection (sliding windows, for example)."""
+
+    projections: tuple[tuple[Expr, ...], ...]
+
+
+@dataclass(frozen=True)
+class Generate(Unary):
+    """A row for each element of an array or map; the input's columns that are still needed come first."""
+
+    generator: Expr
+    outer: bool
+    kept: Columns
+
+
+@dataclass(frozen=True)
+class PythonEval(Unary):
+    """The input's columns and, after them, the results of Python functions over some of them."""
+
+    functions: tuple[Any, ...]
+    arguments: tuple[tuple[Expr, ...], ...]
+    kind: int
+
+
+@dataclass(frozen=True)
+class Watermark(Unary):
+    """Names the event-time column and how late its rows may be, in microseconds."""
+
+    column: Column
+    delay: int
+
+
+@dataclass(frozen=True)
+class StaticJoin(Unary):
+    """Joins the stream (its input) with a static table; kind is inner, left, semi or anti."""
+
+    static: Static
+    kind: str
+    left_keys: tuple[Expr, ...]
+    right_keys: tuple[Expr, ...]
+    condition: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Union(Node):
+    """The rows of several relations, position by position."""
+
+    inputs: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate function over the rows of a group."""
+
+    function: Expr
+    distinct: bool
+    filter: Expr | None
+    result: Column
+
+
+@dataclass(frozen=True)
+class Aggregate(Unary):
+    """Groups by keys; output columns are expressions over the keys and the calls' results."""
+
+    keys: tuple[tuple[Column, Expr], ...]
+    calls: tuple[AggregateCall, ...]
+    exprs: tuple[Expr, ...]
+    event_time: Column | None = None
+    """The key column that carries event time (a window or a timestamp), if the query has a watermark."""
+    delay: int = 0
+    session_gap: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Deduplicate(Unary):
+    """Keeps the first row for each key."""
+
+    keys: Columns
+    within_watermark: bool = False
+    event_time: Column | None = None
+    delay: int = 0
+
+
+class Unsupported(Exception):
+    """Something in a plan that Millstream does not run itself: which node, and why."""
+
+    def __init__(self, node: str, reason: str) -> None:
+        super().__init__(f"{node}: {reason}")
+        self.node = node
+        self.reason = reason
