@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from functools import cache
+from json import loads
 from typing import Any
 
 import pyarrow as pa
@@ -76,8 +77,8 @@ class Batch:
             return b"P" + pickle.dumps(self._rows, 5)
         sink = pa.BufferOutputStream()
         sink.write(b"A")
-        with pa.ipc.new_stream(sink, self._arrow.schema) as writer:
-            writer.write_table(self._arrow)
+        with pa.ipc.new_stream(sink, self.arrow.schema) as writer:
+            writer.write_table(self.arrow)
         return bytes(sink.getvalue())
 
     @staticmethod
@@ -107,9 +108,7 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
 @cache
 def _arrow_schema(json: str) -> pa.Schema:
-    import json as _json  # noqa: PLC0415 (the name is taken)
-
-    return to_arrow_schema(StructType.fromJson(_json.loads(json)), timezone="UTC")
+    return to_arrow_schema(StructType.fromJson(loads(json)), timezone="UTC")
 
 
 def table_of(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
@@ -172,7 +171,7 @@ def _reverter(kind: pa.DataType) -> Any:
 
 
 @cache
-def internal_type(kind: pa.DataType) -> pa.DataType:
+def internal_type(kind: pa.DataType) -> pa.DataType:  # noqa: PLR0911 (one for each kind)
     """The Arrow type that a type's internal values have: whole numbers for times and dates."""
     if pa.types.is_timestamp(kind) or pa.types.is_time64(kind) or pa.types.is_duration(kind):
         return pa.int64()

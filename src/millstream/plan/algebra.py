@@ -174,6 +174,14 @@ class Aggregate(Unary):
 
 
 @dataclass(frozen=True)
+class PartialAggregate(Unary):
+    """The part of an aggregation that runs before the exchange: keys, then every call's buffers."""
+
+    keys: tuple[tuple[Column, Expr], ...]
+    calls: tuple[AggregateCall, ...]
+
+
+@dataclass(frozen=True)
 class Deduplicate(Unary):
     """Keeps the first row for each key."""
 
