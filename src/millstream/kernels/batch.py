@@ -23,7 +23,7 @@ class Batch:
     """Rows of one schema.
 
     >>> from pyspark.sql.types import StructType
-    >>> schema = StructType().add("t", "timestamp").add("x", "int")
+    >>> schema = StructType().add("t", "timestamp").add("x", "integer")
     >>> batch = Batch.of_rows(schema, [(1_000_000, 7)])
     >>> batch.arrow["t"][0].as_py().isoformat(), Batch.of_arrow(schema, batch.arrow).rows
     ('1970-01-01T00:00:01+00:00', [(1000000, 7)])
