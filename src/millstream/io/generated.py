@@ -58,5 +58,5 @@ class GeneratedReader(ABC):
     def rows(self, origin: int, first: int, stop: int) -> Batch:
         """The partition's rows from one number to another, when row 0 was made at `origin`."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (a default, not a hole)
         """Nothing is held."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -83,7 +84,7 @@ class SparkRateSource:
         rows = given.whole("rowsPerSecond", 1, least=1)
         ramp_up = int(given.seconds("rampUpTime", 0.0))
         values = [value_at(second, rows, ramp_up) for second in range(ramp_up + 2)]
-        speeds = [after - before for before, after in zip(values, values[1:])]
+        speeds = [after - before for before, after in itertools.pairwise(values)]
         self.schedule = Schedule([(speed, 1.0) for speed in speeds])
         self.start = int(time.time() * 1000) * 1000
         self.count = given.whole("numPartitions", 0)
@@ -122,7 +123,8 @@ class SparkRateReader(RateReader):
         rates = np.array(schedule.rates)[phase]
         second, ahead = np.divmod(rows - np.array(schedule.counts)[phase], rates)
         millis = np.floor(ahead * (1000.0 / rates) + 0.5).astype(np.int64)
-        return np.array(schedule.starts)[phase] + second * SECOND + millis * 1000  # type: ignore[no-any-return]
+        times: npt.NDArray[np.int64] = np.array(schedule.starts)[phase] + second * SECOND + millis * 1000
+        return times
 
 
 class RateMicroBatchSource:

@@ -89,4 +89,5 @@ class Schedule:
         # Small products stay exact: row numbers in a phase times a million fit 63 bits up to nine billion rows.
         ahead = rows - self.counts[phase]
         whole, rest = np.divmod(ahead, self.rates[phase])
-        return self.starts[phase] + whole * SECOND + rest * SECOND // self.rates[phase]
+        times: npt.NDArray[np.int64] = self.starts[phase] + whole * SECOND + rest * SECOND // self.rates[phase]
+        return times

@@ -152,7 +152,7 @@ def write_events(
             for first in range(low, high, POOL):
                 stop = min(first + POOL, high)
                 data, offsets = pool.text(first, (schedule.times(first, stop) + origin) // 1000)
-                out.write(memoryview(data)[: int(offsets[-1])])
+                out.write(data[: int(offsets[-1])].data)
         temporary.replace(path)
         paths.append(path)
     return paths
@@ -216,7 +216,7 @@ def _digits(millis: npt.NDArray[np.int64]) -> npt.NDArray[np.void]:
     """The 13 digits of each number; at high rates many events share a millisecond, so each is written once."""
     least, most = int(millis[0]), int(millis[-1])
     if most - least < len(millis):
-        return _written(np.arange(least, most + 1))[millis - least]  # type: ignore[no-any-return]
+        return _written(np.arange(least, most + 1))[millis - least]
     return _written(millis)
 
 
