@@ -21,6 +21,14 @@ class QueryFailed(MillstreamError):
     """A query has ended with an error, such as an exception in a user's function."""
 
 
+class DataError(MillstreamError, ArithmeticError):
+    """A row for which Spark raises an error too, such as a division by zero; the text begins with Spark's error class."""
+
+
+class UnsupportedQuery(MillstreamError):
+    """A query that Millstream can't run itself, although the option `engine` forbids Structured Streaming."""
+
+
 class StateLost(QueryFailed):
     """A slot died with keyed state that no checkpoint holds."""
 

@@ -11,9 +11,10 @@ class SlotSink(Protocol):
     """One partition's half, on the slot that owns the partition."""
 
     def write(self, epoch: int, batch: Batch) -> bytes | None:
-        """Take the rows of one epoch; what it returns goes to the driver's half, nothing if None.
+        """Take the rows of one epoch (called only if there are any); what it returns goes to the driver's half.
 
-        The same epoch may come twice after a failure, with the same rows.
+        The same epoch may come twice after a failure, with the same rows. In output mode `complete` the
+        batch is the partition's whole result.
         """
 
     def close(self) -> None:
@@ -28,10 +29,12 @@ class SlotSinkFactory(Protocol):
 
 
 class StreamSink(Protocol):
-    """The driver's half."""
+    """The driver's half. Its methods are called one at a time, on a thread of the query's own."""
 
     name: str
     """As `lastProgress` shows it."""
+    modes: frozenset[str]
+    """The output modes that it can take: of append, update, complete."""
 
     def slot_half(self) -> SlotSinkFactory:
         """What the slots do with rows."""

@@ -1,0 +1,218 @@
+"""Typed expressions become code: Python for the scalar kernels, SQL for the vector ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
+)
+
+from millstream.kernels.functions import FUNCTIONS
+from millstream.kernels.functions.function import Function
+from millstream.plan.algebra import Expr, Unsupported
+
+TEMPORARIES = ("a", "b", "c")
+"""Fields of a template that stand for fresh variables: `({a} := {0})` evaluates an argument once."""
+
+
+class Code:
+    """What generated Python needs around it: names of values that were made beforehand, and fresh names.
+
+    >>> code = Code()
+    >>> code.bind(max, "f"), code.bind(max, "f"), code.fresh("t")
+    ('f0', 'f0', 't1')
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+        self._known: dict[int, str] = {}
+        self._count = 0
+
+    def fresh(self, prefix: str) -> str:
+        """A name that nothing else has."""
+        name = f"{prefix}{self._count}"
+        self._count += 1
+        return name
+
+    def bind(self, value: Any, prefix: str) -> str:
+        """The name by which the code reaches a value."""
+        name = self._known.get(id(value))
+        if name is None:
+            name = self._known[id(value)] = self.fresh(prefix)
+            self.names[name] = value
+        return name
+
+    def compile(self, source: str, entry: str) -> Callable[..., Any]:
+        """The function `entry` of generated source."""
+        names = dict(self.names)
+        exec(compile(source, "<millstream scalar kernel>", "exec"), names)  # noqa: S102 (it is what a compiler does)
+        function: Callable[..., Any] = names[entry]
+        return function
+
+
+def function_of(e: Expr) -> Function:
+    """The entry of an expression class; raises `Unsupported` if there is none."""
+    found = FUNCTIONS.get(e.op)
+    if found is None:
+        raise Unsupported(e.op, "this expression has no kernel")
+    return found
+
+
+def python(e: Expr, columns: Mapping[int, str], code: Code) -> str:
+    """An expression as one of Python; None stands for null, and a null argument gives null where Spark's does.
+
+    `columns` names the variable that holds each column.
+    """
+    if e.op == "Column":
+        return columns[e.params["id"]]
+    if e.op == "Literal":
+        return _python_literal(e, code)
+    if e.op == "LambdaVariable":
+        return columns[e.params["id"]]
+    function = function_of(e)
+    body = function.python(e)
+    if function.lambdas:
+        return _with_lambdas(e, body, columns, code)
+    args = [python(arg, columns, code) for arg in e.args]
+    tests: list[str] = []
+    if not function.nulls:
+        for i, (arg, text) in enumerate(zip(e.args, args)):
+            if arg.op == "Literal":
+                if arg.params["value"] is None:
+                    return "None"
+                continue
+            if text.isidentifier():
+                tests.append(f"{text} is None")
+            else:
+                args[i] = code.fresh("t")
+                tests.append(f"({args[i]} := {text}) is None")
+    if isinstance(body, str):
+        call = body.format(*args, **{name: code.fresh("t") for name in TEMPORARIES if f"{{{name}}}" in body})
+    else:
+        call = f"{code.bind(body, 'f')}({', '.join(args)})"
+    return f"(None if {' or '.join(tests)} else {call})" if tests else call
+
+
+def _with_lambdas(e: Expr, body: Any, columns: Mapping[int, str], code: Code) -> str:
+    """A higher-order function: arguments that are lambdas become Python's; it tests for null itself."""
+    args = []
+    for arg in e.args:
+        if arg.op != "LambdaFunction":
+            args.append(python(arg, columns, code))
+            continue
+        inner = dict(columns)
+        names = []
+        for variable in arg.args[1:]:
+            names.append(code.fresh("x"))
+            inner[variable.params["id"]] = names[-1]
+        args.append(f"(lambda {', '.join(names)}: {python(arg.args[0], inner, code)})")
+    return f"{code.bind(body, 'f')}({', '.join(args)})"
+
+
+def _python_literal(e: Expr, code: Code) -> str:
+    value = e.params["value"]
+    if value is None or isinstance(value, (bool, int, str, bytes)):
+        return (
+            repr(value) if not (isinstance(value, int) and not isinstance(value, bool) and value < 0) else f"({value})"
+        )
+    return code.bind(value, "literal")
+
+
+def sql(e: Expr, columns: Mapping[int, str]) -> str:
+    """An expression as DuckDB's SQL; raises `Unsupported` where DuckDB would not give Spark's answer."""
+    if e.op in ("Column", "LambdaVariable"):
+        return columns[e.params["id"]]
+    if e.op == "Literal":
+        return sql_literal(e)
+    function = function_of(e)
+    made = None
+    if function.sql is not None and not function.lambdas:
+        made = function.sql(e, [sql(arg, columns) for arg in e.args])
+    if made is None:
+        raise Unsupported(e.op, "no vector kernel")
+    return made
+
+
+def sql_literal(e: Expr) -> str:
+    """A literal with its type."""
+    value = e.params["value"]
+    kind = sql_type(e.type)
+    if value is None:
+        return f"CAST(NULL AS {kind})"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        if "\0" in value:
+            raise Unsupported("Literal", "no vector kernel for text with a zero byte")
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, bytes):
+        return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
+    if isinstance(value, (tuple, list, dict)):
+        raise Unsupported("Literal", "no vector kernel for nested literals")
+    return f"CAST('{value!s}' AS {kind})"
+
+
+_SQL_TYPES: dict[type[DataType], str] = {
+    BooleanType: "BOOLEAN",
+    ByteType: "TINYINT",
+    ShortType: "SMALLINT",
+    IntegerType: "INTEGER",
+    LongType: "BIGINT",
+    FloatType: "FLOAT",
+    DoubleType: "DOUBLE",
+    StringType: "VARCHAR",
+    BinaryType: "BLOB",
+    DateType: "INTEGER",
+    TimestampType: "BIGINT",
+    TimestampNTZType: "BIGINT",
+    DayTimeIntervalType: "BIGINT",
+    YearMonthIntervalType: "INTEGER",
+    NullType: "INTEGER",
+}
+
+
+def sql_type(kind: DataType) -> str:
+    """DuckDB's type for the internal values of one of Spark's.
+
+    >>> from pyspark.sql.types import TimestampType
+    >>> sql_type(TimestampType()), sql_type(ArrayType(DateType()))
+    ('BIGINT', 'INTEGER[]')
+    """
+    if isinstance(kind, DecimalType):
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    if isinstance(kind, ArrayType):
+        return f"{sql_type(kind.elementType)}[]"
+    if isinstance(kind, MapType):
+        return f"MAP({sql_type(kind.keyType)}, {sql_type(kind.valueType)})"
+    if isinstance(kind, StructType):
+        return "STRUCT(" + ", ".join(f'"{quoted(f.name)}" {sql_type(f.dataType)}' for f in kind) + ")"
+    found = _SQL_TYPES.get(type(kind))
+    if found is None:
+        raise Unsupported(kind.simpleString(), "no vector kernel for this type")
+    return found
+
+
+def quoted(name: str) -> str:
+    """A name as it stands between double quotes."""
+    return name.replace('"', '""')
