@@ -22,7 +22,7 @@ class QueryFailed(MillstreamError):
 
 
 class DataError(MillstreamError, ArithmeticError):
-    """A row for which Spark raises an error too, such as a division by zero; the text begins with Spark's error class."""
+    """A row for which Spark raises an error too, such as a division by zero; it begins with Spark's error class."""
 
 
 class UnsupportedQuery(MillstreamError):
