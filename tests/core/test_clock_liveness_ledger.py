@@ -45,7 +45,7 @@ def test_a_watcher_that_was_held_up_gives_everyone_time():
 
 def committed(ledger, first, epochs, end):
     ledger.open.append(OpenGroup(Group(first, first, epochs, 0.0, 0.0), {1}, None))
-    report = Report(0, first, None, (Range(0, 0, first + epochs - 1, 0, end),), None, 0, 0, 0.0)
+    report = Report(0, first, None, (Range(0, 0, first + epochs - 1, 0, end),), None, 0, 0, 0.0, False, {})
     assert ledger.open[0].take(1, report)
     ledger.commit()
 
@@ -73,7 +73,7 @@ def test_a_result_is_delivered_once_even_out_of_order():
 
 def test_a_report_counts_once():
     entry = OpenGroup(Group(0, 0, 1, 0.0, 0.0), {1, 2}, None)
-    report = Report(0, 0, None, (), None, 0, 0, 0.0)
+    report = Report(0, 0, None, (), None, 0, 0, 0.0, False, {})
     assert not entry.take(1, report)
     assert not entry.take(1, report)
     assert entry.take(2, report)

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from millstream.core.coordinator import Coordinator, Pace
-from millstream.core.events import Begin, Committed, Complete, Deliver, End, Fail, Joined, Lost, Received, Send
+from millstream.core.events import Begin, Committed, Complete, Deliver, End, Fail, Hold, Joined, Lost, Received, Send
 from millstream.core.graph import Graph, Input, Stage
 from millstream.core.messages import (
     Dispatch,
@@ -38,9 +38,11 @@ def of(effects, kind):
     return [e for e in effects if isinstance(e, kind)]
 
 
-def report(coordinator, slot, group, stages=None, ranges=(), version=None, produced=()):
+def report(coordinator, slot, group, stages=None, ranges=(), version=None, produced=(), more=True):
     version = coordinator.version if version is None else version
-    return coordinator.on(Received(slot, Report(version, group, stages, ranges, None, 5, 2, 0.1, produced)), 1.0)
+    return coordinator.on(
+        Received(slot, Report(version, group, stages, ranges, None, 5, 2, 0.1, more, {"x": 2}, produced)), 1.0
+    )
 
 
 @pytest.mark.parametrize("size", [1, 10, 1000])
@@ -70,6 +72,48 @@ def test_placement_and_members_are_sent_only_when_they_change():
     assert first.owners is not None
     assert first.members == {1: "tcp://1", 2: "tcp://2"}
     assert (second.owners, second.members) == (None, None)
+
+
+def test_a_query_that_drains_ends_with_the_first_group_that_left_nothing():
+    coordinator, _ = start(group_size=5, drain=True)
+    assert of(report(coordinator, 1, 0) + report(coordinator, 2, 0), Complete) == []
+    report(coordinator, 1, 1, more=False)
+    assert of(report(coordinator, 2, 1, more=True), Complete) == []
+    report(coordinator, 1, 2, more=False)
+    effects = report(coordinator, 2, 2, more=False)
+    assert of(effects, Committed)[0].drained
+    assert of(effects, Complete) == [Complete()]
+
+
+def test_a_sink_that_falls_behind_holds_the_next_group_back():
+    coordinator, _ = start(group_size=5)
+    coordinator.on(Hold(True), 0.0)
+    report(coordinator, 1, 0)
+    assert messages(report(coordinator, 2, 0), Dispatch) == []
+    assert {m.group.first for _, m in messages(coordinator.on(Hold(False), 0.0), Dispatch)} == {10}
+
+
+def test_groups_grow_from_a_small_first_one():
+    coordinator, effects = start(group_size=10, first_group=2)
+    sizes = [m.group.epochs for to, m in messages(effects, Dispatch) if to == 1]
+    for number in range(3):
+        report(coordinator, 1, number)
+        sizes += [m.group.epochs for to, m in messages(report(coordinator, 2, number), Dispatch) if to == 1]
+    assert sizes == [2, 4, 8, 10, 10]
+
+
+def test_epochs_end_on_multiples_of_the_interval():
+    coordinator = Coordinator(TWO, Pace(interval=0.25))
+    coordinator.on(Joined(1, "tcp://1"), 7.1)
+    (sent,) = messages(coordinator.on(Begin(), 7.1), Dispatch)[:1]
+    assert sent[1].group.starts_at == 7.25
+
+
+def test_counts_of_a_group_are_added_up():
+    coordinator, _ = start(group_size=5)
+    report(coordinator, 1, 0)
+    (done,) = of(report(coordinator, 2, 0), Committed)
+    assert done.counts == {"x": 4}
 
 
 def test_prescheduled_is_a_group_of_one_with_a_barrier():
@@ -149,7 +193,7 @@ def test_when_no_slot_is_left_the_query_waits_for_one():
 
 def test_a_slot_that_is_no_member_is_not_listened_to():
     coordinator, _ = start(group_size=5)
-    assert coordinator.on(Received(9, Report(0, 0, None, (), None, 0, 0, 0.0)), 1.0) == []
+    assert coordinator.on(Received(9, Report(0, 0, None, (), None, 0, 0, 0.0, False, {})), 1.0) == []
 
 
 def test_results_are_delivered_once():

@@ -237,3 +237,22 @@ def test_bsp_runs_only_the_stage_that_the_driver_started_and_reports_its_outputs
     )
     assert sent(effects, Fetch) == [(2, Fetch(0, 1, 0, 1, 0, (0,)))]
     assert runs(scheduler.on(Received(2, output(0, 1, {0: b"got"})))) == [(1, 0, 0)]
+
+
+def test_a_stage_that_marks_passes_on_event_time_even_when_its_inputs_are_idle():
+    graph = Graph((Stage("split", 1), Stage("read", 1, (Input(0),), marks=True), Stage("sum", 1, (Input(1),))))
+    scheduler, effects = start(graph, slots=(1,))
+    run = only(effects)
+    run = next(e for e in finish(scheduler, run, ({0: b"s"},), end=1) if isinstance(e, Run) and e.stage == 1)
+    assert run.watermark is None
+    effects = finish(scheduler, run, ({0: b"x"},), watermark=70)
+    assert next(e for e in effects if isinstance(e, Run) and e.stage == 2).watermark == 70
+
+
+def test_a_report_says_whether_sources_left_rows_for_later_and_what_was_counted():
+    graph = Graph((Stage("only", 1),))
+    scheduler, effects = start(graph, slots=(1,), epochs=2)
+    effects = finish(scheduler, only(effects), end=1, more=True, counts={"late": 2})
+    effects = finish(scheduler, only(effects), end=2, more=False, counts={"late": 3})
+    report = only(effects, Send).message
+    assert (report.more, report.counts) == (False, {"late": 5})

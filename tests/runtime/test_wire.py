@@ -19,7 +19,7 @@ SAMPLES = (
     m.Fence(2, (1,), ((0, 1),)),
     m.Restart(2, 6, ((0, 1),), ((0, ((1,),)),), (GROUP,), {1: "tcp://a"}, (R,), ((0, 1, "offset"),)),
     m.Stop(),
-    m.Report(1, 3, None, (R,), None, 5, 6, 0.5, (OUTPUT,)),
+    m.Report(1, 3, None, (R,), None, 5, 6, 0.5, True, {"rows": 2}, (OUTPUT,)),
     m.Known(2, (R,)),
     m.Result(1, 0, 7, b"rows", 5, (R,)),
     m.TaskFailed(1, 0, 7, "Traceback"),

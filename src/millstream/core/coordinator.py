@@ -6,11 +6,26 @@ slots have come or gone, and after a loss has the lost partitions run again else
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
-from millstream.core.events import Begin, Committed, Complete, Deliver, End, Fail, Joined, Lost, Note, Received, Send
+from millstream.core.events import (
+    Begin,
+    Committed,
+    Complete,
+    Deliver,
+    End,
+    Fail,
+    Hold,
+    Joined,
+    Lost,
+    Note,
+    Received,
+    Send,
+)
 from millstream.core.graph import Graph
 from millstream.core.ledger import Ledger, OpenGroup
 from millstream.core.messages import Dispatch, Fence, Group, Known, Output, Report, Restart, Result, Stop, TaskFailed
@@ -29,6 +44,10 @@ class Pace:
     group_size: int = 50
     epochs: int | None = None
     """Complete after so many epochs; None goes on until stopped."""
+    drain: bool = False
+    """Complete after the first group that left nothing at the sources (they give what was there at the start)."""
+    first_group: int | None = None
+    """Epochs of the first group; it doubles from there to `group_size`, so that news comes early. None: no ramp."""
 
     @property
     def epochs_per_group(self) -> int:
@@ -60,11 +79,13 @@ class Coordinator:
         self._lost: set[int] = set()
         self._unanswered: set[int] = set()
         self._now = 0.0
+        self._held = False
         self._effects: list[Any] = []
         self._handlers: dict[type, Callable[[Any], None]] = {
             Joined: self._joined,
             Lost: self._lose,
             Begin: self._begin,
+            Hold: self._hold,
             End: self._end,
             Received: self._received,
         }
@@ -109,17 +130,33 @@ class Coordinator:
     def _begin(self, _: Begin) -> None:
         if self.state == "waiting" and self.members:
             self.state = "running"
-            self._next_start = self._now
+            self._next_start = self._grid(self._now)
             self._history = [(0, place(self.graph, self.members))]
             self._go_on()
 
     def _go_on(self) -> None:
         """Keep as many groups out as the mode wants, until the last epoch."""
-        while self.state == "running" and len(self.ledger.open) < self.pace.ahead and self._next_size() > 0:
+        while (
+            self.state == "running"
+            and not self._held
+            and len(self.ledger.open) < self.pace.ahead
+            and self._next_size() > 0
+        ):
             self._dispatch(self._next_size())
+
+    def _grid(self, now: float) -> float:
+        """Where the epochs' grid begins: on a multiple of the interval, so that time windows end with an epoch."""
+        interval = self.pace.interval
+        return now if interval == 0 else ceil(now / interval) * interval
+
+    def _hold(self, event: Hold) -> None:
+        self._held = event.high
+        self._go_on()
 
     def _next_size(self) -> int:
         size = self.pace.epochs_per_group
+        if self.pace.first_group is not None:
+            size = min(size, self.pace.first_group << min(self._groups, 30))
         return size if self.pace.epochs is None else min(size, self.pace.epochs - self._next_epoch)
 
     def _dispatch(self, size: int) -> None:
@@ -184,11 +221,17 @@ class Coordinator:
         while len(self._history) > 1 and self._history[1][0] <= self.ledger.covered:
             del self._history[0]  # only now is it certain that every moved partition has been handed over
         marks = [r.watermark for r in done.reports if r.watermark is not None]
+        drained = not any(r.more for r in done.reports)
+        counts: Counter[str] = Counter()
+        for r in done.reports:
+            counts.update(r.counts)
         self._effects.append(Committed(
             done.group, tuple(r for report in done.reports for r in report.ranges), min(marks, default=None),
             sum(r.rows for r in done.reports), sum(r.tasks for r in done.reports), sum(r.busy for r in done.reports),
+            drained, dict(counts),
         ))  # fmt: skip
-        if self.pace.epochs is not None and self.ledger.covered + 1 >= self.pace.epochs:
+        enough = self.pace.epochs is not None and self.ledger.covered + 1 >= self.pace.epochs
+        if enough or (self.pace.drain and drained):
             self._effects.append(Complete())
             self._finish()
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from millstream.core.messages import Group, Offset, Range
 
+NO_COUNTS: dict[str, int] = {}
+
 # --- events: to a local scheduler -----------------------------------------------------------------
 
 
@@ -49,6 +51,11 @@ class Finished(NamedTuple):
     """Of a source task: where its range ends."""
     result: bytes | None = None
     rows: int = 0
+    """Rows that were read from a source."""
+    more: bool = False
+    """Of a source task: more rows were there than the range took."""
+    counts: dict[str, int] = NO_COUNTS
+    """Whatever else the task counted; the sums are reported with the group."""
     seconds: float = 0.0
 
 
@@ -154,6 +161,12 @@ class Begin(NamedTuple):
     """Start with the slots that are there."""
 
 
+class Hold(NamedTuple):
+    """The sink falls behind (or has caught up): dispatch no more groups (or go on)."""
+
+    high: bool
+
+
 class End(NamedTuple):
     """The user asked to stop."""
 
@@ -181,6 +194,9 @@ class Committed(NamedTuple):
     rows: int
     tasks: int
     busy: float
+    drained: bool
+    """No source had more rows than its last range of the group took."""
+    counts: dict[str, int]
 
 
 class Note(NamedTuple):

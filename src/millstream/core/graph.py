@@ -48,6 +48,8 @@ class Stage:
     partitions: int
     inputs: tuple[Input, ...] = ()
     stateful: bool = False
+    marks: bool = False
+    """Its tasks say by their own rows how far event time has come, as those of a source do."""
 
     @property
     def is_source(self) -> bool:

@@ -29,6 +29,8 @@ class Hosted:
         "idle",
         "is_source",
         "key",
+        "marks",
+        "more",
         "next",
         "partition",
         "position",
@@ -55,6 +57,8 @@ class Hosted:
         self.active = 0
         """The ticket of the task that runs now, if one does."""
         self.is_source = graph.stages[stage].is_source
+        self.marks = self.is_source or graph.stages[stage].marks
+        self.more = False
         self.stateful = graph.stages[stage].stateful
         self.position: Offset = None
         self.fixed: dict[int, Range] = {}

@@ -144,6 +144,9 @@ class Report(NamedTuple):
     rows: int
     tasks: int
     busy: float
+    more: bool
+    """Some source partition left rows for later in the group's last epoch."""
+    counts: dict[str, int]
     produced: tuple[Output, ...] = ()
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from millstream.core.coordinator import Coordinator
 from millstream.core.courier import Courier, Envelope
 from millstream.core.events import (
+    NO_COUNTS,
     Clock,
     Drop,
     Finished,
@@ -46,6 +47,8 @@ class Product(NamedTuple):
     end: Offset = None
     result: bytes | None = None
     rows: int = 0
+    more: bool = False
+    counts: dict[str, int] = NO_COUNTS
     seconds: float = 0.0
 
 

@@ -81,6 +81,7 @@ class LocalScheduler:
         self._tickets = 0
         self._rows = self._tasks = 0
         self._busy = 0.0
+        self._counts: dict[str, int] = {}
         self._effects: list[Any] = []
         self._handlers: dict[type, Callable[[Any], None]] = {
             Received: self._received,
@@ -184,6 +185,9 @@ class LocalScheduler:
         hosted.next = epoch + 1
         self._tasks += 1
         self._busy += done.seconds
+        self._rows += done.rows
+        for name, count in done.counts.items():
+            self._counts[name] = self._counts.get(name, 0) + count
         lineage: tuple[Range, ...] = ()
         if hosted.is_source:
             decided = hosted.fixed.pop(epoch, None)
@@ -191,14 +195,15 @@ class LocalScheduler:
             lineage = (Range(done.stage, done.partition, epoch, start, done.end),)
             self.memory.see(epoch, lineage)
             hosted.position = done.end
-            self._rows += done.rows
-            mark = done.watermark
+            hosted.more = done.more
+        elif done.result is not None or done.outputs:
+            lineage = self.memory.lineage(epoch)
+        mark = done.watermark
+        if hosted.marks:
             if mark is not None and (hosted.watermark is None or mark > hosted.watermark):
                 hosted.watermark = mark
-        else:
-            mark = None if hosted.idle else done.watermark
-            if done.result is not None or done.outputs:
-                lineage = self.memory.lineage(epoch)
+        elif hosted.idle:
+            mark = None
         if done.outputs:
             self.memory.keep(epoch, Kept(done.stage, done.partition, mark, lineage))
             self._pass_on(done, mark, lineage)
@@ -355,12 +360,14 @@ class LocalScheduler:
             mine = self._placement_at(group.first).owned_by(self.slot)
             sources = [key for key in mine if stages is None or key[0] in stages]
             ranges = self.memory.ranges_of(group, sources)
+            more = any(h.more for h in self.hosted.values())
             report = Report(
                 self.version, group.id, stages, ranges, min(marks, default=None),
-                self._rows, self._tasks, self._busy, tuple(self._produced),
+                self._rows, self._tasks, self._busy, more, self._counts, tuple(self._produced),
             )  # fmt: skip
             self._rows = self._tasks = 0
             self._busy = 0.0
+            self._counts = {}
             self._produced.clear()
             self._effects.append(Send(COORDINATOR, report))
 

@@ -98,7 +98,7 @@ class SparkJobEngine:
         self.epoch_seconds.append(seconds)
         group = Group(epoch, epoch, 1, closes, self.options.interval)
         tasks = sum(stage.partitions for stage in self.plan.stages)
-        self.on_effect(Committed(group, tuple(ranges.values()), None, self._rows.value - before, tasks, seconds))
+        self.on_effect(Committed(group, tuple(ranges.values()), None, self._rows.value - before, tasks, seconds, True, {}))
 
     def _job(self, epoch: int, ranges: dict[tuple[int, int], Range]) -> list[Any]:
         """One epoch as RDDs, stage by stage; the action collects what the sinks emit."""
