@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal
+from functools import cached_property
 
 import duckdb
 import pyarrow as pa
@@ -26,10 +27,14 @@ class Case:
         self.columns = [(c.id, names[c.id]) for c in inputs]
         self.schema = self.projected.schema
 
+    @cached_property
+    def input(self):
+        """The input as an Arrow table."""
+        return self.frame.select(*[name for _, name in self.columns]).toArrow()
+
     def rows(self):
         """The input, in internal values."""
-        wanted = [name for _, name in self.columns]
-        return rows_of(self.frame.select(*wanted).toArrow())
+        return rows_of(self.input)
 
     def spark(self):
         """Spark's answer in internal values."""
@@ -48,8 +53,7 @@ class Case:
         """DuckDB's answer; raises `Unsupported` where an expression has no SQL, and DuckDB's errors."""
         names = {id: f'"{quoted(name)}"' for id, name in self.columns}
         exprs = ", ".join(f"{sql(e, names)} AS r{i}" for i, e in enumerate(self.exprs))
-        table = self.frame.select(*[name for _, name in self.columns]).toArrow()
-        internal = table.cast(pa.schema([f.with_type(internal_type(f.type)) for f in table.schema]))
+        internal = self.input.cast(pa.schema([f.with_type(internal_type(f.type)) for f in self.input.schema]))
         with duckdb.connect() as connection:
             connection.register("input", internal)
             result = connection.execute(f"SELECT {exprs} FROM input").to_arrow_table()

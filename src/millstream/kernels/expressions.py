@@ -36,6 +36,10 @@ TEMPORARIES = ("a", "b", "c")
 """Fields of a template that stand for fresh variables: `({a} := {0})` evaluates an argument once."""
 
 
+DEEPEST = 50
+"""How many parentheses may be open at once before a part of an expression becomes a function of its own."""
+
+
 class Code:
     """What generated Python needs around it: names of values that were made beforehand, and fresh names.
 
@@ -46,6 +50,7 @@ class Code:
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
+        self.functions: list[str] = []
         self._known: dict[int, str] = {}
         self._count = 0
 
@@ -66,7 +71,7 @@ class Code:
     def compile(self, source: str, entry: str) -> Callable[..., Any]:
         """The function `entry` of generated source."""
         names = dict(self.names)
-        exec(compile(source, "<millstream scalar kernel>", "exec"), names)  # noqa: S102 (it is what a compiler does)
+        exec(compile("".join(self.functions) + source, "<millstream scalar kernel>", "exec"), names)  # noqa: S102 (it is what a compiler does)
         function: Callable[..., Any] = names[entry]
         return function
 
@@ -76,7 +81,19 @@ def function_of(e: Expr) -> Function:
     found = FUNCTIONS.get(e.op)
     if found is None:
         raise Unsupported(e.op, "this expression has no kernel")
+    if any(_collated(kind) for kind in (e.type, *(arg.type for arg in e.args))):
+        raise Unsupported(e.op, "its text has a collation other than UTF8_BINARY")
     return found
+
+
+def _collated(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _collated(kind.elementType)
+    if isinstance(kind, MapType):
+        return _collated(kind.keyType) or _collated(kind.valueType)
+    if isinstance(kind, StructType):
+        return any(_collated(f.dataType) for f in kind)
+    return isinstance(kind, StringType) and not kind.isUTF8BinaryCollation()
 
 
 def python(e: Expr, columns: Mapping[int, str], code: Code) -> str:
@@ -94,7 +111,7 @@ def python(e: Expr, columns: Mapping[int, str], code: Code) -> str:
     body = function.python(e)
     if function.lambdas:
         return _with_lambdas(e, body, columns, code)
-    args = [python(arg, columns, code) for arg in e.args]
+    args = [_shallow(arg, python(arg, columns, code), columns, code) for arg in e.args]
     tests: list[str] = []
     if not function.nulls:
         for i, (arg, text) in enumerate(zip(e.args, args)):
@@ -112,6 +129,21 @@ def python(e: Expr, columns: Mapping[int, str], code: Code) -> str:
     else:
         call = f"{code.bind(body, 'f')}({', '.join(args)})"
     return f"(None if {' or '.join(tests)} else {call})" if tests else call
+
+
+def _shallow(e: Expr, text: str, columns: Mapping[int, str], code: Code) -> str:
+    """The same, as a call of a function if it is nested so deeply that Python's parser would soon give up."""
+    depth = deepest = 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        deepest = max(deepest, depth)
+    if deepest < DEEPEST:
+        return text
+    ids = (v.params["id"] for v in e.walk() if v.op in ("Column", "LambdaVariable"))
+    variables = ", ".join(dict.fromkeys(columns[id] for id in ids if id in columns))
+    name = code.fresh("g")
+    code.functions.append(f"def {name}({variables}):\n    return {text}\n\n")
+    return f"{name}({variables})"
 
 
 def _with_lambdas(e: Expr, body: Any, columns: Mapping[int, str], code: Code) -> str:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from struct import pack, unpack
 from typing import Any
 
+from py4j.java_gateway import get_field
 from pyspark.sql.types import DataType, _parse_datatype_json_value
 
 from millstream.plan.algebra import Column, Expr, Unsupported
@@ -27,7 +30,10 @@ def items(sequence: Java) -> Iterator[Java]:
 
 def type_of(jvm_type: Java) -> DataType:
     """A Scala data type as PySpark's."""
-    return _parse_datatype_json_value(json.loads(jvm_type.json()))
+    try:
+        return _parse_datatype_json_value(json.loads(jvm_type.json()))
+    except Exception as error:
+        raise Unsupported(str(jvm_type.getClass().getSimpleName()), "a type that PySpark doesn't know") from error
 
 
 def column_of(attribute: Java) -> Column:
@@ -68,22 +74,52 @@ def _json(e: Java) -> dict[str, Any]:
 
 
 def _literal(e: Java) -> dict[str, Any]:
-    value = e.value()
-    kind = str(e.dataType().typeName())
-    if value is None or isinstance(value, (bool, int, float, str, bytes, bytearray)):
-        return {"value": bytes(value) if isinstance(value, bytearray) else value}
-    if kind == "string" or kind.startswith(("char", "varchar")):
-        return {"value": str(value.toString())}
-    if kind.startswith("decimal"):
-        from decimal import Decimal  # noqa: PLC0415 (rare)
+    return {"value": internal(e.value(), e.dataType())}
 
-        return {"value": Decimal(value.toString())}
-    return {"value": None, "sql": str(e.sql())}
+
+def _in_set(e: Java) -> dict[str, Any]:
+    kind = e.child().dataType()
+    return {"values": tuple(internal(value, kind) for value in items(e.hset().toSeq()))}
+
+
+def internal(value: Java, kind: Java) -> Any:  # noqa: PLR0911 (one for each kind)
+    """A value of Spark's, of a Scala data type, as our internal one."""
+    if value is None:
+        return None
+    match str(kind.typeName()).split("(", maxsplit=1)[0].split(" ", maxsplit=1)[0]:
+        case "string" | "char" | "varchar":
+            return str(value.toString())
+        case "binary":
+            return bytes(value)
+        case "decimal":
+            return Decimal(value.toString())
+        case "float":
+            return unpack("f", pack("f", value))[0]
+        case "array":
+            return _elements(value, kind.elementType())
+        case "map":
+            keys = _elements(value.keyArray(), kind.keyType())
+            return dict(zip(keys, _elements(value.valueArray(), kind.valueType())))
+        case "struct":
+            fields = enumerate(items(kind.toSeq()))
+            return tuple(internal(value.get(i, f.dataType()), f.dataType()) for i, f in fields)
+        case "interval":
+            if isinstance(value, int):
+                return value
+            return tuple(int(get_field(value, part)) for part in ("months", "days", "microseconds"))
+    if isinstance(value, (bool, int, float)):
+        return value
+    raise Unsupported("Literal", f"of type {kind.simpleString()}")
+
+
+def _elements(array: Java, kind: Java) -> list[Any]:
+    return [internal(array.get(i, kind), kind) for i in range(array.numElements())]
 
 
 PARAMS: dict[str, Reader] = {
     "Literal": _literal,
     "Cast": _cast,
+    "InSet": _in_set,
     **dict.fromkeys(("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"), _mode),
     **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "Elt", "Size"), _ansi),
     "GetStructField": lambda e: {"ordinal": int(e.ordinal())},
