@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from typing import Protocol
 
 from millstream.io.options import Given
 from millstream.io.schedule import SECOND, Schedule
@@ -11,6 +12,8 @@ from millstream.kernels.batch import Batch
 
 MAX_ROWS = 65_536
 """Rows of one partition and epoch: enough for three million a second at 50 epochs, and a few milliseconds' work."""
+
+NO_END = 1 << 62
 
 GeneratedOffset = list[int]
 """When row 0 was made, in microseconds, and the partition's next row; so a restart goes on with the same stream."""
@@ -29,15 +32,31 @@ def start_of(given: Given) -> int:
     return round(given.number("startTime", time.time()) * SECOND)
 
 
+def limit_of(given: Given) -> int:
+    """How many rows there ever are: the option `rows`, or no end."""
+    return given.whole("rows", NO_END)
+
+
+class GeneratedSource(Protocol):
+    """What a generated source shares with its readers."""
+
+    schedule: Schedule
+    start: int
+    limit: int
+    max_rows: int
+
+
 class GeneratedReader(ABC):
     """Rows that become available at the instants of a schedule."""
 
-    def __init__(self, schedule: Schedule, start: int, partition: int, partitions: int, max_rows: int) -> None:
-        self.schedule = schedule
-        self.start = start
+    def __init__(self, source: GeneratedSource, partition: int, partitions: int) -> None:
+        self.schedule = source.schedule
+        self.start = source.start
         self.partition = partition
         self.partitions = partitions
-        self.max_rows = max_rows
+        self.max_rows = source.max_rows
+        self.limit = source.limit
+        self.more = False
 
     def initial(self) -> GeneratedOffset:
         """From row 0."""
@@ -46,9 +65,21 @@ class GeneratedReader(ABC):
     def latest(self, start: GeneratedOffset, now: float) -> GeneratedOffset:
         """All rows that are due, up to the limit."""
         origin, first = start
-        made = self.schedule.count(int(now * SECOND) - origin)
-        due = (made - self.partition + self.partitions - 1) // self.partitions
-        return start if due <= first else [origin, min(due, first + self.max_rows)]
+        due = self._due(self._made(origin, now))
+        end = min(due, first + self.max_rows)
+        self.more = due > end
+        return [origin, end] if end > first else start
+
+    def freeze(self, start: GeneratedOffset, now: float) -> None:
+        """The rows that are made by now are all that there ever are."""
+        self.limit = self._made(start[0], now)
+
+    def _made(self, origin: int, now: float) -> int:
+        return min(self.schedule.count(int(now * SECOND) - origin), self.limit)
+
+    def _due(self, made: int) -> int:
+        """The partition's share of all rows."""
+        return (made - self.partition + self.partitions - 1) // self.partitions
 
     def read(self, start: GeneratedOffset, end: GeneratedOffset) -> Batch:
         """The rows of a range."""

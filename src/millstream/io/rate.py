@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from millstream.errors import InvalidOption
-from millstream.io.generated import MAX_ROWS, GeneratedReader, schedule_of, start_of
+from millstream.io.generated import MAX_ROWS, NO_END, GeneratedReader, limit_of, schedule_of, start_of
 from millstream.io.options import Given
 from millstream.io.schedule import SECOND, Schedule
 from millstream.kernels.batch import Batch
@@ -25,15 +25,17 @@ FEW = 32
 class RateSource:
     """Row `n` has value `n`, is made at the schedule's instant for `n`, and its timestamp is that instant."""
 
+    name = "millstream-rate"
     schema = SCHEMA
-    OPTIONS = ("rowsPerSecond", "numPartitions", "schedule", "startTime", "maxRowsPerEpoch")
+    OPTIONS = ("rowsPerSecond", "numPartitions", "rows", "schedule", "startTime", "maxRowsPerEpoch")
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        given = Given("millstream-rate", options)
+        given = Given(self.name, options)
         given.check_names(self.OPTIONS)
         self.schedule = schedule_of(given, 1)
         self.start = start_of(given)
         self.count = given.whole("numPartitions", 0)
+        self.limit = limit_of(given)
         self.max_rows = given.whole("maxRowsPerEpoch", MAX_ROWS, least=1)
 
     def partitions(self, slots: int) -> int:
@@ -42,7 +44,7 @@ class RateSource:
 
     def reader(self, partition: int, partitions: int) -> RateReader:
         """The reader of one partition."""
-        return RateReader(self.schedule, self.start, partition, partitions, self.max_rows)
+        return RateReader(self, partition, partitions)
 
 
 class RateReader(GeneratedReader):
@@ -88,7 +90,9 @@ class SparkRateSource:
         self.schedule = Schedule([(speed, 1.0) for speed in speeds])
         self.start = int(time.time() * 1000) * 1000
         self.count = given.whole("numPartitions", 0)
+        self.limit = NO_END
         self.max_rows = MAX_ROWS
+        self.name = f"RateStreamV2[rowsPerSecond={rows}, rampUpTimeSeconds={ramp_up}]"
 
     def partitions(self, slots: int) -> int:
         """As the option says, else one for each slot."""
@@ -96,7 +100,7 @@ class SparkRateSource:
 
     def reader(self, partition: int, partitions: int) -> SparkRateReader:
         """The reader of one partition."""
-        return SparkRateReader(self.schedule, self.start, partition, partitions, self.max_rows)
+        return SparkRateReader(self, partition, partitions)
 
 
 def value_at(second: int, rows: int, ramp_up: int) -> int:
@@ -141,6 +145,7 @@ class RateMicroBatchSource:
         self.count = given.whole("numPartitions", 0)
         if "numPartitions" in given and not self.count:
             raise InvalidOption("option 'numPartitions' of rate-micro-batch must be at least 1")
+        self.name = f"RatePerMicroBatchStream[rowsPerBatch={self.rows}]"
 
     def partitions(self, slots: int) -> int:
         """As the option says, else one for each slot."""
@@ -154,10 +159,13 @@ class RateMicroBatchSource:
 class RateMicroBatchReader:
     """Every `partitions`-th row of each batch; an offset counts batches."""
 
+    more = False
+
     def __init__(self, source: RateMicroBatchSource, partition: int, partitions: int) -> None:
         self.source = source
         self.partition = partition
         self.partitions = partitions
+        self.limit = NO_END
 
     def initial(self) -> int:
         """Before the first batch."""
@@ -165,7 +173,11 @@ class RateMicroBatchReader:
 
     def latest(self, start: int, now: float) -> int:
         """One batch more, whenever it is asked."""
-        return start + 1
+        return min(start + 1, max(start, self.limit))
+
+    def freeze(self, start: int, now: float) -> None:
+        """One batch is what there is, as Spark has it."""
+        self.limit = start + 1
 
     def read(self, start: int, end: int) -> Batch:
         """The rows of some batches."""

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from millstream.kernels.batch import Batch
 
+ALL_MODES = frozenset({"append", "update", "complete"})
+
 
 class SlotSink(Protocol):
     """One partition's half, on the slot that owns the partition."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from millstream.errors import InvalidOption
-from millstream.io.generated import MAX_ROWS, GeneratedReader, schedule_of, start_of
+from millstream.io.generated import MAX_ROWS, GeneratedReader, limit_of, schedule_of, start_of
 from millstream.io.options import Given
 from millstream.io.schedule import Schedule
 from millstream.kernels.batch import Batch
@@ -47,6 +47,7 @@ FEW = 96
 class YsbSource:
     """Events at the instants of a schedule; `event_time` is the instant in milliseconds."""
 
+    name = "millstream-ysb"
     schema = SCHEMA
     OPTIONS = (
         "rowsPerSecond",
@@ -54,13 +55,14 @@ class YsbSource:
         "campaigns",
         "adsPerCampaign",
         "seed",
+        "rows",
         "schedule",
         "startTime",
         "maxRowsPerEpoch",
     )
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        given = Given("millstream-ysb", options)
+        given = Given(self.name, options)
         given.check_names(self.OPTIONS)
         self.schedule = schedule_of(given, 10_000)
         self.start = start_of(given)
@@ -72,6 +74,7 @@ class YsbSource:
         self.campaigns = given.whole("campaigns", 100, least=1)
         self.ads = given.whole("adsPerCampaign", 10, least=1)
         self.seed = given.whole("seed", 0)
+        self.limit = limit_of(given)
         self.max_rows = given.whole("maxRowsPerEpoch", MAX_ROWS, least=1)
 
     def partitions(self, slots: int) -> int:
@@ -91,7 +94,7 @@ class YsbReader(GeneratedReader):
     """One partition's events."""
 
     def __init__(self, source: YsbSource, partition: int, partitions: int) -> None:
-        super().__init__(source.schedule, source.start, partition, partitions, source.max_rows)
+        super().__init__(source, partition, partitions)
         self.pool = _pool(source.campaigns, source.ads, source.seed)
         self.shift = partition * POOL // partitions  # partitions are at different places of the pool
 

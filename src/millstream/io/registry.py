@@ -1,0 +1,54 @@
+"""Which source or sink a format's name means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql.types import StructType
+
+from millstream.io.datasources import RateDataSource, YsbDataSource
+from millstream.io.memory import MemorySink
+from millstream.io.noop import NoopSink
+from millstream.io.rate import RateMicroBatchSource, RateSource, SparkRateSource
+from millstream.io.sink import StreamSink
+from millstream.io.source import StreamSource
+from millstream.io.ysb import YsbSource
+from millstream.plan.algebra import Unsupported
+
+Options = Mapping[str, str]
+
+SOURCES: dict[str, Callable[[Options, StructType], StreamSource]] = {
+    "millstream-rate": lambda options, schema: RateSource(options),
+    "millstream-ysb": lambda options, schema: YsbSource(options),
+    "rate": lambda options, schema: SparkRateSource(options),
+    "rate-micro-batch": lambda options, schema: RateMicroBatchSource(options),
+}
+
+
+def find_source(format: str, options: Options, schema: StructType) -> StreamSource:
+    """The source of a format, to be read with these options and this schema."""
+    make = SOURCES.get(format.lower())
+    if make is None:
+        raise Unsupported(format, "there is no native source of this format")
+    return make(options, schema)
+
+
+SINKS: dict[str, Callable[[Options, StructType, str, Any, str | None], StreamSink]] = {
+    "noop": lambda options, schema, mode, spark, name: NoopSink(),
+    "memory": lambda options, schema, mode, spark, name: MemorySink(spark, schema, mode, name),
+}
+
+
+def find_sink(format: str, options: Options, schema: StructType, mode: str, spark: Any, name: str | None) -> StreamSink:
+    """The sink of a format for rows of this schema in an output mode (append, update or complete)."""
+    make = SINKS.get(format.lower())
+    if make is None:
+        raise Unsupported(format, "there is no native sink of this format")
+    return make(options, schema, mode, spark, name)
+
+
+def register(spark: Any) -> None:
+    """Let a session read `millstream-rate` and `millstream-ysb`, in a stream or in batch."""
+    spark.dataSource.register(RateDataSource)
+    spark.dataSource.register(YsbDataSource)
