@@ -56,7 +56,7 @@ class Case:
         internal = self.input.cast(pa.schema([f.with_type(internal_type(f.type)) for f in self.input.schema]))
         with duckdb.connect() as connection:
             connection.register("input", internal)
-            result = connection.execute(f"SELECT {exprs} FROM input").to_arrow_table()
+            result = connection.sql(f"SELECT {exprs} FROM input").to_arrow_table()
         return rows_of(result)
 
 

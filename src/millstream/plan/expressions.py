@@ -14,6 +14,7 @@ from struct import pack, unpack
 from typing import Any
 
 from py4j.java_gateway import get_field
+from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, _parse_datatype_json_value
 
 from millstream.plan.algebra import Column, Expr, Unsupported
@@ -116,13 +117,23 @@ def _elements(array: Java, kind: Java) -> list[Any]:
     return [internal(array.get(i, kind), kind) for i in range(array.numElements())]
 
 
+def _map_policy(e: Java) -> dict[str, Any]:
+    return {"last_wins": SparkSession.active().conf.get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN"}
+
+
+MAP_BUILDERS = ("CreateMap", "MapFromArrays", "MapFromEntries", "MapConcat", "StringToMap", "TransformKeys")
+ZONED = ("Hour", "Minute", "Second", "SecondWithFraction", "TimestampAddInterval", "TimestampAddYMInterval")
 PARAMS: dict[str, Reader] = {
     "Literal": _literal,
     "Cast": _cast,
     "InSet": _in_set,
     **dict.fromkeys(("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"), _mode),
-    **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "Elt", "Size"), _ansi),
-    "GetStructField": lambda e: {"ordinal": int(e.ordinal())},
+    **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "Elt"), _ansi),
+    **dict.fromkeys(("GetStructField", "GetArrayStructFields"), lambda e: {"ordinal": int(e.ordinal())}),
+    "Size": lambda e: {"null_is_negative": bool(e.legacySizeOfNull())},
+    **dict.fromkeys(MAP_BUILDERS, _map_policy),
+    **dict.fromkeys(ZONED, _zone),
+    "LambdaVariable": lambda e: {"id": int(e.exprId().id()), "name": str(e.name())},
     "JsonToStructs": _json,
 }
 """How to read what a class needs beside its children."""
@@ -133,8 +144,10 @@ def expression(e: Java) -> Expr:
     name = str(e.getClass().getSimpleName())
     if name == "AttributeReference":
         return column_of(e).ref()
-    if name in ("Alias", "KnownNullable", "KnownNotNull", "TempResolvedColumn"):
+    if name in ("Alias", "KnownNullable", "KnownNotNull", "KnownNotContainsNull", "TempResolvedColumn"):
         return expression(e.child())
+    if name == "NamedLambdaVariable":
+        name = "LambdaVariable"
     children = e.children()
     if name == "StaticInvoke":
         name = f"{str(e.staticObject().getSimpleName()).rstrip('$')}.{e.functionName()}"

@@ -1,0 +1,87 @@
+"""Which values are the same to Spark, and which comes first, where Python itself would say otherwise.
+
+NaN equals itself and is greater than any other number, zero has no sign, nulls inside arrays and structs come first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StringType, StructType
+
+from millstream.plan.algebra import Unsupported
+
+Key = Callable[[Any], Any]
+
+
+def itself(value: Any) -> Any:
+    """The key of a value that needs none."""
+    return value
+
+
+def identity(kind: DataType) -> Key:
+    """Something hashable for each value (null too), equal where Spark finds the values the same; else `itself`.
+
+    >>> same = identity(ArrayType(DoubleType()))
+    >>> same([float("nan"), 0.0]) == same([float("nan"), -0.0])
+    True
+    """
+    if isinstance(kind, (DoubleType, FloatType)):
+        return lambda x: "NaN" if x != x else x
+    if isinstance(kind, ArrayType):
+        element = identity(kind.elementType)
+        return lambda x: None if x is None else tuple([element(e) for e in x])
+    if isinstance(kind, StructType):
+        fields = [identity(f.dataType) for f in kind]
+        if all(f is itself for f in fields):
+            return itself
+        return lambda x: None if x is None else tuple([f(e) for f, e in zip(fields, x)])
+    if isinstance(kind, MapType):
+        raise Unsupported(kind.simpleString(), "maps have no equality")
+    _binary(kind)
+    return itself
+
+
+def rank(kind: DataType) -> Key:
+    """What to sort values by that are not null; `itself` where Python's order is Spark's.
+
+    >>> sorted([float("nan"), 1.0, float("inf")], key=rank(DoubleType()))
+    [1.0, inf, nan]
+    """
+    if isinstance(kind, (DoubleType, FloatType)):
+        return lambda x: (True, 0.0) if x != x else (False, x)
+    if isinstance(kind, ArrayType):
+        element = _nulls_first(kind.elementType)
+        return lambda x: [element(e) for e in x]
+    if isinstance(kind, StructType):
+        fields = [_nulls_first(f.dataType) for f in kind]
+        return lambda x: [f(e) for f, e in zip(fields, x)]
+    _binary(kind)
+    return itself
+
+
+def _nulls_first(kind: DataType) -> Key:
+    inner = rank(kind)
+    return lambda x: (False,) if x is None else (True, inner(x))
+
+
+def normal_key(kind: DataType) -> Key:
+    """A map's key as Spark stores it: one NaN, one zero; `itself` where there is nothing to do."""
+    if isinstance(kind, (DoubleType, FloatType)):
+        return lambda x: math.nan if x != x else x + 0.0
+    if isinstance(kind, StructType):
+        fields = [normal_key(f.dataType) for f in kind]
+        if all(f is itself for f in fields):
+            return itself
+        return lambda x: tuple([None if e is None else f(e) for f, e in zip(fields, x)])
+    if isinstance(kind, (ArrayType, MapType)):
+        raise Unsupported(kind.simpleString(), "maps with such keys have no kernel")
+    _binary(kind)
+    return itself
+
+
+def _binary(kind: DataType) -> None:
+    if isinstance(kind, StringType) and kind.simpleString() != "string":
+        raise Unsupported(kind.simpleString(), "strings with a collation have no kernel")
