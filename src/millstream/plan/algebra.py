@@ -169,8 +169,8 @@ class Aggregate(Unary):
     exprs: tuple[Expr, ...]
     event_time: Column | None = None
     """The key column that carries event time (a window or a timestamp), if the query has a watermark."""
-    delay: int = 0
-    session_gap: Expr | None = None
+    session: Column | None = None
+    """The key column that is a session window, if there is one: sessions that touch become one."""
 
 
 @dataclass(frozen=True)
