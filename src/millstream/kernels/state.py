@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from millstream.kernels.batch import Row
@@ -84,17 +84,17 @@ class Deadlines:
     """Keys by the event time at which they end, so that eviction looks only at what it evicts.
 
     >>> deadlines = Deadlines()
-    >>> deadlines.add(20, "b"), deadlines.add(10, "a"), deadlines.add(20, "c")
+    >>> deadlines.add(20, ("b",)), deadlines.add(10, ("a",)), deadlines.add(20, ("c",))
     (None, None, None)
     >>> list(deadlines.due(15)), list(deadlines.due(20))
-    (['a'], ['b', 'c'])
+    ([('a',)], [('b',), ('c',)])
     """
 
     def __init__(self) -> None:
-        self._keys: dict[int, list[Hashable]] = {}
+        self._keys: dict[int, list[Row]] = {}
         self._ends: list[int] = []
 
-    def add(self, end: int, key: Hashable) -> None:
+    def add(self, end: int, key: Row) -> None:
         """Remember a key until its end."""
         keys = self._keys.get(end)
         if keys is None:
@@ -103,7 +103,7 @@ class Deadlines:
         else:
             keys.append(key)
 
-    def due(self, watermark: int) -> Iterable[Hashable]:
+    def due(self, watermark: int) -> Iterable[Row]:
         """Forget and return the keys that end by the watermark, earliest first, then in the order they came."""
         ends = self._ends
         while ends and ends[0] <= watermark:

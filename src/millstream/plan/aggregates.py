@@ -1,4 +1,4 @@
-"""Spark's aggregations become ours: its aggregate expressions are split into calls and expressions over their results."""
+"""Spark's aggregations become ours: its expressions are split into calls and expressions over their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from millstream.kernels.aggregates import buffers_of
 from millstream.plan.algebra import Aggregate, AggregateCall, Column, Expr, Node, Unsupported
-from millstream.plan.expressions import PARAMS, Java, column_of, expression, items, option, type_of
+from millstream.plan.expressions import PARAMS, Java, column_of, expression, items
 
 WATERMARK = "spark.watermarkDelayMs"
 SESSION = "spark.sessionWindow"
@@ -23,13 +23,14 @@ PARAMS |= {
 }
 
 
-def read_aggregate(logical: Java, input: Node) -> Aggregate:
-    """An `Aggregate` of Spark's optimised plan, over the relation that its child has become."""
+def read_aggregate(logical: Java) -> Aggregate:
+    """An `Aggregate` of Spark's optimised plan; of its input only the columns are filled in."""
     reader = _Reader(logical)
     named = list(items(logical.aggregateExpressions()))
     exprs = tuple(reader.split(expression(e)) for e in named)
     output = tuple(column_of(e.toAttribute()) for e in named)
     calls = tuple(reader.calls)
+    input = Node(tuple(column_of(a) for a in items(logical.child().output())))
     return Aggregate(output, input, reader.keys, calls, exprs, reader.event_time, session=reader.session)
 
 
