@@ -116,12 +116,37 @@ class Generate(Unary):
 
 
 @dataclass(frozen=True)
+class PythonFunction:
+    """A Python function of the user's as Spark has pickled it."""
+
+    name: str
+    commands: tuple[bytes, ...]
+    """Each a function with the type of its results; several are chained, the innermost first."""
+    keywords: tuple[str, ...] = ()
+    """The names of the last arguments, if they were given by name."""
+    broadcasts: Mapping[int, bytes] = field(default_factory=dict)
+    """The pickled values of the broadcast variables that the commands refer to."""
+
+
+@dataclass(frozen=True)
 class PythonEval(Unary):
     """The input's columns and, after them, the results of Python functions over some of them."""
 
-    functions: tuple[Any, ...]
+    functions: tuple[PythonFunction, ...]
     arguments: tuple[tuple[Expr, ...], ...]
     kind: int
+    """PySpark's evaluation type."""
+    conf: Mapping[str, str]
+    """The settings that change what functions see and how their results are converted."""
+
+
+@dataclass(frozen=True)
+class PythonMap(Unary):
+    """Whatever rows a Python function makes of an iterator of batches (`mapInPandas`, `mapInArrow`)."""
+
+    function: PythonFunction
+    kind: int
+    conf: Mapping[str, str]
 
 
 @dataclass(frozen=True)
