@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from millstream.errors import InvalidOption
+from millstream.plan.algebra import Unsupported
 
 T = TypeVar("T")
 
@@ -51,6 +52,13 @@ class Given:
                 hint = f"; did you mean {by_lower[close[0]]!r}?" if close else "."
                 valid = ", ".join(sorted(by_lower.values()))
                 raise InvalidOption(f"{self.owner} has no option {name!r}{hint} Valid options: {valid}")
+
+    def check_supported(self, known: Iterable[str]) -> None:
+        """Raise `Unsupported` for an option that Spark may know, but that isn't among ours."""
+        names = {name.lower() for name in known}
+        for lower, (name, value) in self._values.items():
+            if lower not in names:
+                raise Unsupported(f"option {name}={value} of {self.owner}", "it has no native meaning")
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._values

@@ -10,9 +10,11 @@ from pyspark.sql.types import StructType
 from millstream.io.datasources import RateDataSource, YsbDataSource
 from millstream.io.memory import MemorySink
 from millstream.io.noop import NoopSink
+from millstream.io.options import Given
 from millstream.io.rate import RateMicroBatchSource, RateSource, SparkRateSource
 from millstream.io.sink import StreamSink
 from millstream.io.source import StreamSource
+from millstream.io.text import text_source
 from millstream.io.ysb import YsbSource
 from millstream.plan.algebra import Unsupported
 
@@ -23,6 +25,7 @@ SOURCES: dict[str, Callable[[Options, StructType], StreamSource]] = {
     "millstream-ysb": lambda options, schema: YsbSource(options),
     "rate": lambda options, schema: SparkRateSource(options),
     "rate-micro-batch": lambda options, schema: RateMicroBatchSource(options),
+    "text": lambda options, schema: text_source(Given("text", options), schema),
 }
 
 
