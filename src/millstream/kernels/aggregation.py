@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from millstream.kernels.batch import Row
 from millstream.kernels.groups import Group, Groups
-from millstream.kernels.state import Clock, Counts, Deadlines, Keyed, KeyedFactory, Tally
+from millstream.kernels.state import Clock, Deadlines, Keyed, KeyedFactory, Tally
 from millstream.plan.algebra import Aggregate, Unsupported
 
 
@@ -54,7 +54,7 @@ class Aggregation:
         """Groups that changed (update), that ended (append), or all if any changed (complete)."""
         code, groups = self._code, self._groups
         changed: dict[Row, Group] = {}
-        self._tally.dropped += code.fold(rows, groups, changed, self._ends, self._clock.late)
+        self._tally.late += code.fold(rows, groups, changed, self._ends, self._clock.late)
         self._tally.updated += len(changed)
         if self._mode == "complete":
             return code.emit(groups.items()) if changed else []
@@ -71,12 +71,13 @@ class Aggregation:
         """Groups end in the order in which they would have."""
         self._clock.late, groups = pickle.loads(data)
         self._groups = {self._code.normal(key): group for key, group in groups.items()}
+        self._tally.restored(len(groups))
         self._ends = Deadlines()
         for key in self._groups:
             end = self._code.end(key)
             if end is not None:
                 self._ends.add(end, key)
 
-    def counts(self) -> Counts:
-        """The number of groups, and what changed."""
+    def counts(self) -> dict[str, int]:
+        """What happened to the groups."""
         return self._tally.take(len(self._groups))

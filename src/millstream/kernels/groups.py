@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pyspark.sql.types import StructType
-
 from millstream.kernels.aggregates import buffers_of
 from millstream.kernels.batch import Row
 from millstream.kernels.expressions import Code, python
-from millstream.kernels.keys import key_part
+from millstream.kernels.generated import Generated
+from millstream.kernels.keys import key_part, time_part
 from millstream.kernels.state import Deadlines
 from millstream.plan.algebra import Aggregate, AggregateCall, Column, Expr
 
@@ -21,7 +20,7 @@ Group = list[Any]
 
 
 @dataclass(frozen=True)
-class Groups:
+class Groups(Generated):
     """What the code depends on; it is compiled where it is needed first."""
 
     keys: tuple[tuple[Column, Expr], ...]
@@ -34,64 +33,41 @@ class Groups:
         """The groups of an aggregation; endless ones stay, whatever the watermark."""
         return Groups(node.keys, node.calls, node.exprs, None if endless else node.event_time)
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.keys, self.calls, self.exprs, self.event_time
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        for name, value in zip(("keys", "calls", "exprs", "event_time"), state):
-            object.__setattr__(self, name, value)
-
-    @cached_property
-    def _compiled(self) -> tuple[str, Code]:
-        code = Code()
-        parts = (
-            self._normal(code),
-            self._end(),
-            self._new(code),
-            self._merge(code),
-            self._fold(code),
-            self._emit(code),
-        )
-        return "\n\n".join("\n".join(lines) + "\n" for lines in parts), code
-
-    @property
-    def source(self) -> str:
-        """All functions."""
-        return self._compiled[0]
-
-    def _function(self, name: str) -> Callable[..., Any]:
-        source, code = self._compiled
-        return code.compile(source, name)
+    def write(self, code: Code) -> list[list[str]]:
+        """All functions that the operators need."""
+        return [
+            self._normal(code), self._end(), self._new(code), self._merge(code), self._fold(code), self._emit(code)
+        ]  # fmt: skip
 
     @cached_property
     def normal(self) -> Callable[[Row], Row]:
         """A key that may come from another process, as one of this process."""
-        return self._function("normal")
+        return self.function("normal")
 
     @cached_property
     def end(self) -> Callable[[Row], int | None]:
         """The event time at which a key's group ends; None if it doesn't."""
-        return self._function("end")
+        return self.function("end")
 
     @cached_property
     def new(self) -> Callable[[], Group]:
         """A group without rows."""
-        return self._function("new")
+        return self.function("new")
 
     @cached_property
     def merge(self) -> Callable[[Group, Sequence[Any]], None]:
         """Adds other buffers to a group."""
-        return self._function("merge")
+        return self.function("merge")
 
     @cached_property
     def fold(self) -> Callable[[Iterable[Row], dict[Row, Group], dict[Row, Group], Deadlines, int], int]:
         """Adds rows to their groups, notes which groups changed and when new ones end, and counts late rows."""
-        return self._function("fold")
+        return self.function("fold")
 
     @cached_property
     def emit(self) -> Callable[[Iterable[tuple[Row, Group]]], list[Row]]:
         """The output rows of keys and groups."""
-        return self._function("emit")
+        return self.function("emit")
 
     def _normal(self, code: Code) -> list[str]:
         parts = [key_part(column.type, f"key[{i}]", code) for i, (column, _) in enumerate(self.keys)]
@@ -101,8 +77,8 @@ class Groups:
         """The expression of a key's end."""
         if self.event_time is None:
             return "None"
-        value = f"key[{[column for column, _ in self.keys].index(self.event_time)}]"
-        return f"{value} and {value}[1]" if isinstance(self.event_time.type, StructType) else value
+        position = [column for column, _ in self.keys].index(self.event_time)
+        return time_part(self.event_time.type, f"key[{position}]")
 
     def _end(self) -> list[str]:
         return ["def end(key):", f"    return {self._ends()}"]

@@ -59,3 +59,8 @@ def key_part(kind: DataType, text: str, code: Code) -> str:
     """The expression of a value as a part of a key."""
     normal = normalizer(kind)
     return text if normal is None else f"{code.bind(normal, 'normal')}({text})"
+
+
+def time_part(kind: DataType, text: str) -> str:
+    """The expression of the event time at which a key or row is over: a window's end, or the time itself."""
+    return f"({text} and {text}[1])" if isinstance(kind, StructType) else text

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from millstream.kernels.batch import Row
 
 NEVER = -(1 << 63)
 """A watermark before all event times."""
-
-
-class Counts(NamedTuple):
-    """What progress tells of an operator's state: all rows now, and what happened since the last count."""
-
-    total: int = 0
-    updated: int = 0
-    removed: int = 0
-    dropped: int = 0
-    """Rows that came too late."""
 
 
 class Keyed(Protocol):
@@ -38,8 +28,8 @@ class Keyed(Protocol):
     def restore(self, data: bytes) -> None:
         """Go on from a state that `snapshot` returned."""
 
-    def counts(self) -> Counts:
-        """What happened since this was asked the last time."""
+    def counts(self) -> dict[str, int]:
+        """What happened since this was asked the last time: see `Tally`."""
 
 
 class KeyedFactory(Protocol):
@@ -54,16 +44,31 @@ class KeyedFactory(Protocol):
 
 
 class Tally:
-    """Counts as they grow."""
+    """What progress tells of an operator's state.
+
+    All numbers are changes, so that the sum over epochs and partitions is the query's:
+    `rows_total` is by how many the rows in the state became more.
+    """
 
     def __init__(self) -> None:
-        self.updated = self.removed = self.dropped = 0
+        self.updated = self.removed = self.late = 0
+        self._total = 0
 
-    def take(self, total: int) -> Counts:
-        """The counts, which start again from nothing."""
-        counts = Counts(total, self.updated, self.removed, self.dropped)
-        self.updated = self.removed = self.dropped = 0
-        return counts
+    def restored(self, total: int) -> None:
+        """Rows that came with a snapshot were counted where they came into being."""
+        self._total = total
+
+    def take(self, total: int) -> dict[str, int]:
+        """The changes since the last call."""
+        changes = {
+            "rows_total": total - self._total,
+            "rows_updated": self.updated,
+            "rows_removed": self.removed,
+            "rows_dropped_by_watermark": self.late,
+        }
+        self.updated = self.removed = self.late = 0
+        self._total = total
+        return changes
 
 
 class Clock:
@@ -103,7 +108,11 @@ class Deadlines:
         else:
             keys.append(key)
 
-    def due(self, watermark: int) -> Iterable[Row]:
+    def __iter__(self) -> Iterator[tuple[int, Row]]:
+        """All ends and keys, in the order in which they will be due."""
+        return ((end, key) for end in sorted(self._keys) for key in self._keys[end])
+
+    def due(self, watermark: int) -> Iterator[Row]:
         """Forget and return the keys that end by the watermark, earliest first, then in the order they came."""
         ends = self._ends
         while ends and ends[0] <= watermark:
