@@ -8,7 +8,8 @@ import duckdb
 import pyarrow as pa
 
 from millstream.kernels.batch import internal_type, rows_of
-from millstream.kernels.expressions import Code, python, quoted, sql
+from millstream.kernels.expressions import Code, python, sql
+from millstream.kernels.sqltypes import quoted
 from millstream.plan.algebra import Unsupported
 from millstream.plan.expressions import column_of, expression, items
 

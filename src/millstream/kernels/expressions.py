@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    ByteType,
-    DataType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    MapType,
-    NullType,
-    ShortType,
-    StringType,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-    YearMonthIntervalType,
-)
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
 from millstream.kernels.functions import FUNCTIONS
-from millstream.kernels.functions.function import Function
+from millstream.kernels.functions.function import Function, Python, Template
+from millstream.kernels.sqltypes import sql_literal
 from millstream.plan.algebra import Expr, Unsupported
 
 TEMPORARIES = ("a", "b", "c")
@@ -124,11 +104,18 @@ def python(e: Expr, columns: Mapping[int, str], code: Code) -> str:
             else:
                 args[i] = code.fresh("t")
                 tests.append(f"({args[i]} := {text}) is None")
-    if isinstance(body, str):
-        call = body.format(*args, **{name: code.fresh("t") for name in TEMPORARIES if f"{{{name}}}" in body})
-    else:
-        call = f"{code.bind(body, 'f')}({', '.join(args)})"
+    call = _call(body, args, code)
     return f"(None if {' or '.join(tests)} else {call})" if tests else call
+
+
+def _call(body: Python, args: Sequence[str], code: Code) -> str:
+    if isinstance(body, str):
+        body = Template(body, {})
+    if not isinstance(body, Template):
+        return f"{code.bind(body, 'f')}({', '.join(args)})"
+    names = {name: code.fresh("t") for name in TEMPORARIES if f"{{{name}}}" in body.text}
+    names |= {name: code.bind(value, name) for name, value in body.values.items()}
+    return body.text.format(*args, **names)
 
 
 def _shallow(e: Expr, text: str, columns: Mapping[int, str], code: Code) -> str:
@@ -184,67 +171,3 @@ def sql(e: Expr, columns: Mapping[int, str]) -> str:
     if made is None:
         raise Unsupported(e.op, "no vector kernel")
     return made
-
-
-def sql_literal(e: Expr) -> str:
-    """A literal with its type."""
-    value = e.params["value"]
-    kind = sql_type(e.type)
-    if value is None:
-        return f"CAST(NULL AS {kind})"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, str):
-        if "\0" in value:
-            raise Unsupported("Literal", "no vector kernel for text with a zero byte")
-        return "'" + value.replace("'", "''") + "'"
-    if isinstance(value, bytes):
-        return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
-    if isinstance(value, (tuple, list, dict)):
-        raise Unsupported("Literal", "no vector kernel for nested literals")
-    return f"CAST('{value!s}' AS {kind})"
-
-
-_SQL_TYPES: dict[type[DataType], str] = {
-    BooleanType: "BOOLEAN",
-    ByteType: "TINYINT",
-    ShortType: "SMALLINT",
-    IntegerType: "INTEGER",
-    LongType: "BIGINT",
-    FloatType: "FLOAT",
-    DoubleType: "DOUBLE",
-    StringType: "VARCHAR",
-    BinaryType: "BLOB",
-    DateType: "INTEGER",
-    TimestampType: "BIGINT",
-    TimestampNTZType: "BIGINT",
-    DayTimeIntervalType: "BIGINT",
-    YearMonthIntervalType: "INTEGER",
-    NullType: "INTEGER",
-}
-
-
-def sql_type(kind: DataType) -> str:
-    """DuckDB's type for the internal values of one of Spark's.
-
-    >>> from pyspark.sql.types import TimestampType
-    >>> sql_type(TimestampType()), sql_type(ArrayType(DateType()))
-    ('BIGINT', 'INTEGER[]')
-    """
-    if isinstance(kind, DecimalType):
-        return f"DECIMAL({kind.precision},{kind.scale})"
-    if isinstance(kind, ArrayType):
-        return f"{sql_type(kind.elementType)}[]"
-    if isinstance(kind, MapType):
-        return f"MAP({sql_type(kind.keyType)}, {sql_type(kind.valueType)})"
-    if isinstance(kind, StructType):
-        return "STRUCT(" + ", ".join(f'"{quoted(f.name)}" {sql_type(f.dataType)}' for f in kind) + ")"
-    found = _SQL_TYPES.get(type(kind))
-    if found is None:
-        raise Unsupported(kind.simpleString(), "no vector kernel for this type")
-    return found
-
-
-def quoted(name: str) -> str:
-    """A name as it stands between double quotes."""
-    return name.replace('"', '""')

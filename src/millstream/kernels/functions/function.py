@@ -10,13 +10,22 @@ but where it answers, its answer must be Spark's to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from millstream.plan.algebra import Expr
 
-Python = str | Callable[..., Any]
+
+@dataclass(frozen=True)
+class Template:
+    """A template that also names values of its own: `Template("({0} in {known})", {"known": {1, 2}})`."""
+
+    text: str
+    values: Mapping[str, Any]
+
+
+Python = str | Template | Callable[..., Any]
 """A template such as `"({0} < {1})"`, or a function that takes the arguments' values.
 
 A template may name up to three variables `{a}`, `{b}`, `{c}` of its own, to use an argument twice and yet
