@@ -71,7 +71,8 @@ def _cast(e: Java) -> dict[str, Any]:
 
 
 def _json(e: Java) -> dict[str, Any]:
-    return {"schema": type_of(e.schema()), "options": string_map(e.options())} | _zone(e)
+    settings = {"corrupt": SparkSession.active().conf.get("spark.sql.columnNameOfCorruptRecord")}
+    return {"schema": type_of(e.schema()), "options": string_map(e.options())} | _zone(e) | settings
 
 
 def _literal(e: Java) -> dict[str, Any]:
@@ -122,17 +123,24 @@ def _map_policy(e: Java) -> dict[str, Any]:
 
 
 MAP_BUILDERS = ("CreateMap", "MapFromArrays", "MapFromEntries", "MapConcat", "StringToMap", "TransformKeys")
-ZONED = ("Hour", "Minute", "Second", "SecondWithFraction", "TimestampAddInterval", "TimestampAddYMInterval")
+CLOCKS = ("Hour", "Minute", "Second", "SecondWithFraction", "FromUnixTime", "DateFormatClass")
+TIME_ARITHMETIC = ("SubtractTimestamps", "TimestampAddInterval", "TimestampAddYMInterval", "MonthsBetween", "Sequence")
+TIME_READERS = ("MakeTimestamp", "GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
 PARAMS: dict[str, Reader] = {
     "Literal": _literal,
     "Cast": _cast,
     "InSet": _in_set,
     **dict.fromkeys(("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"), _mode),
-    **dict.fromkeys(("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "Elt"), _ansi),
+    **dict.fromkeys(
+        ("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "Elt", "MakeDate", "NextDay", "MakeInterval"), _ansi
+    ),
     **dict.fromkeys(("GetStructField", "GetArrayStructFields"), lambda e: {"ordinal": int(e.ordinal())}),
     "Size": lambda e: {"null_is_negative": bool(e.legacySizeOfNull())},
     **dict.fromkeys(MAP_BUILDERS, _map_policy),
-    **dict.fromkeys(ZONED, _zone),
+    **dict.fromkeys((*CLOCKS, *TIME_ARITHMETIC, "TruncTimestamp"), _zone),
+    **dict.fromkeys(("TimestampAdd", "TimestampDiff"), lambda e: {"unit": str(e.unit())} | _zone(e)),
+    **dict.fromkeys(TIME_READERS, lambda e: _ansi(e) | _zone(e)),
+    "DateAddInterval": lambda e: {"ansi": bool(e.ansiEnabled())} | _zone(e),
     "LambdaVariable": lambda e: {"id": int(e.exprId().id()), "name": str(e.name())},
     "JsonToStructs": _json,
 }

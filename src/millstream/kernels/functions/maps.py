@@ -21,10 +21,10 @@ def builder(e: Expr) -> Callable[[Iterable[tuple[Any, Any]]], Map]:
 
     def build(entries: Iterable[tuple[Any, Any]]) -> Map:
         made: Map = {}
-        for key, value in entries:
-            if key is None:
+        for given, value in entries:
+            if given is None:
                 raise DataError("[NULL_MAP_KEY] Cannot use null as map key.")
-            key = normal(key)
+            key = normal(given)
             if not last_wins and key in made:
                 raise DataError(
                     f"[DUPLICATED_MAP_KEY] Duplicate map key {key} was found; "

@@ -5,8 +5,8 @@ NaN equals itself and is greater than any other number, zero has no sign, nulls 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from math import isnan, nan
 from typing import Any
 
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StringType, StructType
@@ -29,7 +29,7 @@ def identity(kind: DataType) -> Key:
     True
     """
     if isinstance(kind, (DoubleType, FloatType)):
-        return lambda x: "NaN" if x != x else x
+        return lambda x: "NaN" if x is not None and isnan(x) else x
     if isinstance(kind, ArrayType):
         element = identity(kind.elementType)
         return lambda x: None if x is None else tuple([element(e) for e in x])
@@ -51,7 +51,7 @@ def rank(kind: DataType) -> Key:
     [1.0, inf, nan]
     """
     if isinstance(kind, (DoubleType, FloatType)):
-        return lambda x: (True, 0.0) if x != x else (False, x)
+        return lambda x: (True, 0.0) if isnan(x) else (False, x)
     if isinstance(kind, ArrayType):
         element = _nulls_first(kind.elementType)
         return lambda x: [element(e) for e in x]
@@ -70,7 +70,7 @@ def _nulls_first(kind: DataType) -> Key:
 def normal_key(kind: DataType) -> Key:
     """A map's key as Spark stores it: one NaN, one zero; `itself` where there is nothing to do."""
     if isinstance(kind, (DoubleType, FloatType)):
-        return lambda x: math.nan if x != x else x + 0.0
+        return lambda x: nan if isnan(x) else x + 0.0
     if isinstance(kind, StructType):
         fields = [normal_key(f.dataType) for f in kind]
         if all(f is itself for f in fields):

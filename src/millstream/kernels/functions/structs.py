@@ -24,7 +24,9 @@ def _create_python(e: Expr) -> str:
 
 def _create_sql(e: Expr, args: Sequence[str]) -> str | None:
     names = _names(e.type)
-    return names and f"struct_pack({', '.join(f'{name} := {arg}' for name, arg in zip(names, args[1::2]))})"
+    if names is None:
+        return None
+    return f"struct_pack({', '.join(f'{name} := {arg}' for name, arg in zip(names, args[1::2]))})"
 
 
 def _field_python(e: Expr) -> str:
@@ -32,7 +34,7 @@ def _field_python(e: Expr) -> str:
 
 
 def _field_sql(e: Expr, args: Sequence[str]) -> str | None:
-    return _names(e.args[0].type) and f"struct_extract_at({args[0]}, {e.params['ordinal'] + 1})"
+    return f"struct_extract_at({args[0]}, {e.params['ordinal'] + 1})" if _names(e.args[0].type) else None
 
 
 def _fields_python(e: Expr) -> str:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -73,8 +73,19 @@ class Zone(NamedTuple):
     fixed: int | None
     """The offset in seconds, if it never changes."""
 
+    def midnight(self, days: int) -> int:
+        """The microsecond at which a day begins here: the first one after midnight if clocks jump over it."""
+        wanted = days * DAY_MICROS
+        start = self.to_utc(wanted)
+        jump = self.to_local(start) - wanted
+        low = start - jump
+        while start - low > 1:
+            middle = (low + start) // 2
+            low, start = (low, middle) if self.to_local(middle) >= wanted else (middle, start)
+        return start
 
-@cache
+
+@lru_cache(maxsize=1000)
 def zone(id: str) -> Zone:
     """The time zone with an id that Spark accepts; `DataError` if there is none."""
     known = re.sub(r"([+-])(\d\d):(\d)$", r"\1\2:0\3", re.sub(r"([+-])(\d):", r"\g<1>0\2:", id, count=1), count=1)
@@ -150,3 +161,6 @@ class _Offsets:
         offset = self._moment(_EPOCH + timedelta(seconds=second)).utcoffset()
         assert offset is not None
         return offset.days * DAY + offset.seconds
+
+
+UTC_ZONE: Zone = zone("UTC")
