@@ -35,3 +35,7 @@ class StateLost(QueryFailed):
 
 class SlotsUnavailable(QueryFailed):
     """Spark starts no slot, or the slots that it starts can't reach the driver."""
+
+
+class FunctionFailed(MillstreamError):
+    """A user's Python function has raised an error, or has returned what doesn't fit its declared type."""

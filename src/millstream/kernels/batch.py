@@ -114,10 +114,11 @@ def _arrow_schema(json: str) -> pa.Schema:
 def table_of(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
     """An Arrow table from rows in internal form."""
     columns = list(zip(*rows)) if rows else [()] * len(schema)
-    return pa.Table.from_arrays([_array(column, f.type) for column, f in zip(columns, schema)], schema=schema)
+    return pa.Table.from_arrays([array_of(column, f.type) for column, f in zip(columns, schema)], schema=schema)
 
 
-def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """An Arrow array from internal values."""
     internal = internal_type(kind)
     array = pa.array(_for_arrow(values, kind) if pa.types.is_nested(kind) else values, internal)
     return array if internal.equals(kind) else array.cast(kind)
@@ -168,6 +169,12 @@ def _reverter(kind: pa.DataType) -> Any:
         element = _reverter(kind.value_type)
         return lambda v: None if v is None else [element(x) for x in v]
     return lambda v: v
+
+
+def internal_table(table: pa.Table) -> pa.Table:
+    """A table with the same values as `rows_of` gives, for engines that should not reinterpret times."""
+    fields = [f.with_type(internal_type(f.type)) for f in table.schema]
+    return table.cast(pa.schema(fields))
 
 
 @cache

@@ -1,0 +1,145 @@
+"""Python functions of the user's in a stage: called in the slot itself, with PySpark's own conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.conversion import ArrowBatchTransformer
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructField, StructType
+from pyspark.util import PythonEvalType
+from pyspark.worker import RunnerConf
+
+from millstream.errors import FunctionFailed
+from millstream.kernels.batch import Batch, array_of, arrow_schema, rows_of, table_of
+from millstream.kernels.segment import Segment, Step
+from millstream.kernels.udf_code import Result
+from millstream.kernels.udf_rows import RowCall
+from millstream.kernels.udf_worker import Worker
+from millstream.plan.algebra import Column, Columns, Node, Project, PythonEval, PythonMap, schema_of
+
+BY_ROW = (PythonEvalType.SQL_BATCHED_UDF, PythonEvalType.SQL_ARROW_BATCHED_UDF)
+Calls = Callable[[Batch], Sequence[Result]]
+
+
+@dataclass(frozen=True)
+class PythonSegment:
+    """A part of a stage that is Python functions of the user's."""
+
+    node: PythonEval | PythonMap
+
+    @property
+    def output(self) -> Columns:
+        """The columns that come out."""
+        return self.node.output
+
+    def start(self) -> Step:
+        """Unpickle the functions, on the slot."""
+        return PythonEvalStep(self.node) if isinstance(self.node, PythonEval) else PythonMapStep(self.node)
+
+
+class PythonEvalStep:
+    """Adds the results of functions to each row."""
+
+    def __init__(self, node: PythonEval) -> None:
+        self.schema = schema_of(node.output)
+        before = node.input.output
+        self._results = self.schema[len(before) :]
+        flat = [e for arguments in node.arguments for e in arguments]
+        self._prepare: Step | None = None
+        if all(e.op == "Column" for e in flat):
+            places = {column.id: i for i, column in enumerate(before)}
+            given: Columns = before
+            offsets = [[places[e.params["id"]] for e in arguments] for arguments in node.arguments]
+        else:
+            given = tuple(Column(-1 - i, f"_{i}", e.type) for i, e in enumerate(flat))
+            self._prepare = Segment(before, (Project(given, Node(before), tuple(flat)),)).start()
+            numbers = iter(range(len(flat)))
+            offsets = [[next(numbers) for _ in arguments] for arguments in node.arguments]
+        self._call = _calls(node, given, offsets)
+
+    def run(self, batch: Batch) -> tuple[Batch, int | None]:
+        """The rows with the results after them."""
+        if not len(batch):
+            return Batch.of_rows(self.schema, []), None
+        arguments = batch if self._prepare is None else self._prepare.run(batch)[0]
+        results = self._call(arguments)
+        if batch.is_arrow:
+            arrays = [_array(field, result) for field, result in zip(self._results, results)]
+            table = pa.Table.from_arrays([*batch.arrow.columns, *arrays], schema=arrow_schema(self.schema))
+            return Batch.of_arrow(self.schema, table), None
+        lists = [_list(field, result) for field, result in zip(self._results, results)]
+        return Batch.of_rows(self.schema, [row + more for row, more in zip(batch.rows, zip(*lists))]), None
+
+
+def _calls(node: PythonEval, given: Columns, offsets: Sequence[Sequence[int]]) -> Calls:
+    """What calls all functions of a node over a batch of the given columns."""
+    conf = RunnerConf(dict(node.conf))
+    if node.kind in BY_ROW:
+        calls = [
+            RowCall(function, [(i, given[i].type) for i in places], node.kind, conf)
+            for function, places in zip(node.functions, offsets)
+        ]
+        return lambda batch: [call(batch) for call in calls]
+    used = sorted({i for places in offsets for i in places})
+    seen = StructType([StructField(f"_{n}", given[i].type) for n, i in enumerate(used)])
+    worker = Worker(node.functions, [[used.index(i) for i in places] for places in offsets], seen, node.kind, conf)
+
+    def run(batch: Batch) -> Sequence[Result]:
+        if batch.is_arrow:
+            table = batch.arrow.select(used)
+        else:
+            table = table_of(arrow_schema(seen), [tuple([row[i] for i in used]) for row in batch.rows])
+        return pa.Table.from_batches(worker(table)).columns  # type: ignore[no-any-return]
+
+    return run
+
+
+def _array(field: StructField, result: Result) -> Any:
+    """A result as the Arrow array that a batch wants."""
+    kind = arrow_schema(StructType([field])).field(0).type
+    return array_of(result, kind) if isinstance(result, list) else result.cast(kind)
+
+
+def _list(field: StructField, result: Result) -> list[Any]:
+    """A result as internal values."""
+    if isinstance(result, list):
+        return result
+    table = pa.Table.from_arrays([_array(field, result)], schema=arrow_schema(StructType([field])))
+    return [value for (value,) in rows_of(table)]
+
+
+class PythonMapStep:
+    """Gives a function all batches of an epoch; its rows may be any number."""
+
+    def __init__(self, node: PythonMap) -> None:
+        self.schema = schema_of(node.output)
+        self._name = node.function.name
+        self._strict = node.kind == PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+        seen = StructType([StructField("_0", schema_of(node.input.output))])
+        self._worker = Worker([node.function], [[]], seen, node.kind, RunnerConf(dict(node.conf)))
+
+    def run(self, batch: Batch) -> tuple[Batch, int | None]:
+        """The rows that the function makes of these."""
+        if not len(batch):
+            return Batch.of_rows(self.schema, []), None
+        rows = pa.Table.from_arrays([_struct(batch.arrow)], ["_0"])
+        made = [ArrowBatchTransformer.flatten_struct(b) for b in self._worker(rows)]
+        target = arrow_schema(self.schema)
+        tables = [self._checked(b, target) for b in made if b.num_rows]
+        return Batch.of_arrow(self.schema, pa.concat_tables(tables) if tables else target.empty_table()), None
+
+    def _checked(self, made: pa.RecordBatch, target: pa.Schema) -> pa.Table:
+        if self._strict:
+            types = [from_arrow_type(field.type).simpleString() for field in made.schema]
+            wanted = [field.dataType.simpleString() for field in self.schema]
+            if types != wanted:
+                raise FunctionFailed(f"Python function {self._name!r} returned columns of types {types}, not {wanted}")
+        return pa.Table.from_arrays([c.cast(f.type) for c, f in zip(made.columns, target)], schema=target)
+
+
+def _struct(table: pa.Table) -> Any:
+    return table.combine_chunks().to_struct_array()
