@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from millstream.api.query import Query
     from millstream.api.session import local_session
+    from millstream.api.writer import active, explain, write_stream
     from millstream.errors import (
+        DataError,
         InvalidOption,
         MillstreamError,
         NotEnoughCores,
@@ -16,11 +18,14 @@ if TYPE_CHECKING:
         QueryFailed,
         SlotsUnavailable,
         StateLost,
+        UnsupportedQuery,
     )
+    from millstream.io.registry import register
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DataError",
     "InvalidOption",
     "MillstreamError",
     "NotEnoughCores",
@@ -29,11 +34,23 @@ __all__ = [
     "QueryFailed",
     "SlotsUnavailable",
     "StateLost",
+    "UnsupportedQuery",
     "__version__",
+    "active",
+    "explain",
     "local_session",
+    "register",
+    "write_stream",
 ]
 
-_HOMES = {"Query": "millstream.api.query", "local_session": "millstream.api.session"}
+_HOMES = {
+    "Query": "millstream.api.query",
+    "active": "millstream.api.writer",
+    "explain": "millstream.api.writer",
+    "local_session": "millstream.api.session",
+    "register": "millstream.io.registry",
+    "write_stream": "millstream.api.writer",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -7,21 +7,27 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from millstream.core.events import Committed, Complete, Deliver, Fail, Note
+from millstream.api.delivery import Delivery
+from millstream.api.progress import About, Progress
+from millstream.core.events import Committed, Complete, Deliver, Fail, Hold, Note
 from millstream.errors import QueryFailed, SlotsUnavailable, StateLost
+from millstream.io.sink import StreamSink
 from millstream.plan.plan import Plan
 from millstream.runtime.options import Options
 from millstream.runtime.resident import ResidentEngine
 from millstream.runtime.sparkjob import SparkJobEngine
 
-Sink = Callable[[Deliver], None]
+OnResult = Callable[[Deliver], None]
 
 _ERRORS: dict[str, type[QueryFailed]] = {"state": StateLost, "slots": SlotsUnavailable}
+
+SINK_PATIENCE = 4.0
+"""Seconds that a stopping query gives its sink to take what is already there."""
 
 
 class Query:
@@ -37,51 +43,80 @@ class Query:
     """
 
     HISTORY = 100
+    engine = "millstream"
 
-    def __init__(
-        self,
-        plan: Plan,
-        name: str | None = None,
-        sink: Sink | None = None,
-        on_commit: Callable[[Committed], None] | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, about: About) -> None:
         self.plan = plan
-        self.id = str(uuid.uuid4())
-        self.name = name
+        self.about = about
         self.epochs = 0
         self.rows = 0
         self.events: deque[Note] = deque(maxlen=self.HISTORY)
-        self.engine = "millstream"
-        self._sink = sink
-        self._on_commit = on_commit
+        self.body: ResidentEngine | SparkJobEngine | None = None
+        self.explanation: Any = None
+        """How the query's DataFrame was planned, if it came from one."""
+        self._on_result: OnResult | None = None
+        self._on_commit: Callable[[Committed], None] | None = None
+        self._on_end: Callable[[], None] | None = None
+        self._delivery: Delivery | None = None
+        self._reports = Progress(about, time.time())
         self._progress: deque[dict[str, Any]] = deque(maxlen=self.HISTORY)
         self._error: QueryFailed | None = None
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._closing = False
-        self._last_commit = time.time()
-        self.body: ResidentEngine | SparkJobEngine | None = None
+        self._drained_group = -1
+        """The last group that left no rows at any source."""
 
     @staticmethod
     def start(
         spark: SparkSession,
         plan: Plan,
-        options: Mapping[str, Any] | None = None,
+        options: Options | Mapping[str, Any] | None = None,
         *,
         name: str | None = None,
-        sink: Sink | None = None,
+        about: About | None = None,
+        sink: OnResult | StreamSink | None = None,
         on_commit: Callable[[Committed], None] | None = None,
+        on_end: Callable[[], None] | None = None,
     ) -> Query:
         """Start a plan on a session.
 
-        `sink` is called on the driver with each task's result, once; `on_commit` with each finished group.
+        `sink` is a sink, or a function that is called on the driver with each task's result, once;
+        `on_commit` is called with each finished group, `on_end` when the query has ended.
         """
-        parsed = Options.parse(options or {})
-        query = Query(plan, name, sink, on_commit)
+        parsed = options if isinstance(options, Options) else Options.parse(options or {})
+        about = about or About(str(uuid.uuid4()), str(uuid.uuid4()), name)
+        query = Query(plan, replace(about, slots=parsed.slots, interval=parsed.interval))
+        query._on_commit, query._on_end = on_commit, on_end
+        if sink is None or callable(sink):
+            query._on_result = sink
+        else:
+            query._delivery = Delivery(sink, query._hold, query._sink_failed)
+            query._delivery.start()
         engine = SparkJobEngine if parsed.mode == "spark" else ResidentEngine
-        query.body = engine(spark, plan, parsed, f"millstream-{query.id}", query._on_effect)
-        query.body.start()
+        try:
+            query.body = engine(spark, plan, parsed, f"millstream-{query.id}", query._on_effect)
+            query.body.start()
+        except Exception:
+            if query._delivery is not None:
+                query._delivery.finish(SINK_PATIENCE)
+            raise
         return query
+
+    @property
+    def id(self) -> str:
+        """Names the query over its restarts."""
+        return self.about.id
+
+    @property
+    def runId(self) -> str:  # noqa: N802 (Spark's name)
+        """Names this run of the query."""
+        return self.about.run
+
+    @property
+    def name(self) -> str | None:
+        """The name that its user gave it."""
+        return self.about.name
 
     @property
     def isActive(self) -> bool:  # noqa: N802 (Spark's name)
@@ -109,12 +144,35 @@ class Query:
         """Why the query failed, or None."""
         return self._error
 
+    def explain(self, extended: bool = False) -> None:
+        """Print how the query runs; `extended` adds the code of its kernels."""
+        if self.explanation is not None:
+            print(self.explanation.text(code=extended))
+            return
+        for stage in self.plan.stages:
+            print(stage)
+
     def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 (Spark's name)
         """Wait for the query's end; false if `timeout` seconds passed first. Raises what the query failed with."""
         ended = self._ended.wait(timeout)
         if ended and self._error is not None:
             raise self._error
         return ended
+
+    def processAllAvailable(self) -> None:  # noqa: N802 (Spark's name)
+        """Wait until everything that is at the sources now has been processed and is at the sink."""
+        assert self.body is not None
+        after = self.body.dispatched
+        while self.isActive:
+            drained = self._drained_group
+            if drained >= after and (self._delivery is None or self._delivery.committed >= drained):
+                return
+            if self._delivery is not None and drained >= after:
+                self._delivery.wait(lambda: self._delivery.committed >= drained, 0.1)  # type: ignore[union-attr] # noqa: B023
+            else:
+                self._ended.wait(0.005)
+        if self._error is not None:
+            raise self._error
 
     def stop(self) -> None:
         """End the query; returns when none of its tasks, threads and ports is left."""
@@ -123,11 +181,7 @@ class Query:
 
     def _on_effect(self, effect: Any) -> None:
         if isinstance(effect, Deliver):
-            if self._sink is not None:
-                try:
-                    self._sink(effect)
-                except Exception as error:
-                    self._fail(QueryFailed(f"the sink failed in epoch {effect.epoch}: {error!r}"))
+            self._deliver(effect)
         elif isinstance(effect, Committed):
             self._commit(effect)
         elif isinstance(effect, Note):
@@ -135,17 +189,33 @@ class Query:
         elif isinstance(effect, Fail):
             self._fail(_ERRORS.get(effect.kind, QueryFailed)(effect.text))
         elif isinstance(effect, Complete):
-            self._close_soon()
+            self._close_soon(None)
+
+    def _deliver(self, result: Deliver) -> None:
+        if self._delivery is not None:
+            self._delivery.put(result)
+        elif self._on_result is not None:
+            try:
+                self._on_result(result)
+            except Exception as error:
+                self._fail(QueryFailed(f"the sink failed in epoch {result.epoch}: {error!r}"))
+
+    def _hold(self, high: bool) -> None:
+        if isinstance(self.body, ResidentEngine):
+            self.body.driver.submit(Hold(high))
+
+    def _sink_failed(self, text: str) -> None:
+        self._fail(QueryFailed(text))
 
     def _fail(self, error: QueryFailed) -> None:
         if self._error is None and not self._closing:
             self._error = error
         self._close_soon()
 
-    def _close_soon(self) -> None:
-        threading.Thread(target=self._close, name="millstream-close", daemon=True).start()
+    def _close_soon(self, patience: float | None = SINK_PATIENCE) -> None:
+        threading.Thread(target=self._close, args=(patience,), name="millstream-close", daemon=True).start()
 
-    def _close(self) -> None:
+    def _close(self, patience: float | None = SINK_PATIENCE) -> None:
         with self._lock:
             if self._closing:
                 return
@@ -153,31 +223,20 @@ class Query:
         try:
             if self.body is not None:
                 self.body.stop()
+            if self._delivery is not None:
+                self._delivery.finish(patience)
         finally:
+            if self._on_end is not None:
+                self._on_end()
             self._ended.set()
 
     def _commit(self, done: Committed) -> None:
-        now = time.time()
         self.epochs = done.group.last + 1
         self.rows += done.rows
-        seconds = max(now - self._last_commit, 1e-9)
-        self._last_commit = now
         if self._on_commit is not None:
             self._on_commit(done)
-        self._progress.append({
-            "id": self.id,
-            "name": self.name,
-            "timestamp": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "batchId": done.group.last,
-            "numInputRows": done.rows,
-            "inputRowsPerSecond": done.rows / seconds,
-            "processedRowsPerSecond": done.rows / seconds,
-            "durationMs": {"triggerExecution": seconds * 1000},
-            "millstream": {
-                "epoch": done.group.last,
-                "group": done.group.id,
-                "groupSize": done.group.epochs,
-                "tasks": done.tasks,
-                "taskSeconds": done.busy,
-            },
-        })  # fmt: skip
+        self._progress.append(self._reports.report(done, time.time()))
+        if self._delivery is not None:
+            self._delivery.put(done)
+        if done.drained:
+            self._drained_group = done.group.id

@@ -73,7 +73,8 @@ class Coordinator:
         self._history: list[tuple[int, Owners]] = []
         """Placements that uncovered epochs run under, each with its first epoch."""
         self._told: dict[int, tuple[Owners, dict[int, str]]] = {}
-        self._groups = 0
+        self.groups = 0
+        """Groups dispatched so far."""
         self._next_epoch = 0
         self._next_start = 0.0
         self._lost: set[int] = set()
@@ -156,12 +157,12 @@ class Coordinator:
     def _next_size(self) -> int:
         size = self.pace.epochs_per_group
         if self.pace.first_group is not None:
-            size = min(size, self.pace.first_group << min(self._groups, 30))
+            size = min(size, self.pace.first_group << min(self.groups, 30))
         return size if self.pace.epochs is None else min(size, self.pace.epochs - self._next_epoch)
 
     def _dispatch(self, size: int) -> None:
-        group = Group(self._groups, self._next_epoch, size, self._next_start, self.pace.interval)
-        self._groups += 1
+        group = Group(self.groups, self._next_epoch, size, self._next_start, self.pace.interval)
+        self.groups += 1
         self._next_epoch += size
         self._next_start += size * self.pace.interval
         self._rebalance(group.first)

@@ -47,6 +47,10 @@ class Options:
     """Seconds between a slot's heartbeats."""
     missedHeartbeats: int = 8  # noqa: N815
     """A slot is lost after so many heartbeats without a word."""
+    drain: bool = False
+    """End when everything has been read that was there at the start."""
+    firstGroup: int | None = None  # noqa: N815
+    """Epochs of the first group; it doubles from there up to `groupSize`."""
     slotTimeout: float = 60.0  # noqa: N815
     """Seconds to wait for the first slot before the query fails."""
 
@@ -81,13 +85,14 @@ class Options:
     @property
     def pace(self) -> Pace:
         """How the coordinator dispatches."""
-        return Pace(self.mode, self.interval, self.groupSize, self.epochs)
+        return Pace(self.mode, self.interval, self.groupSize, self.epochs, self.drain, self.firstGroup)
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "int": int,
     "float": float,
     "str": str,
+    "bool": lambda value: str(value).lower() == "true",
     "int | None": lambda value: None if value is None else int(value),
 }
 

@@ -26,6 +26,11 @@ class ResidentEngine:
         offer = Offer(self.driver.mailbox.address, self.driver.keys, options, loopback(context))
         self.offers = Offers(context, offer, options.slots, tag, self._no_slots)
 
+    @property
+    def dispatched(self) -> int:
+        """The number of the next group to be dispatched: no source has decided anything for it yet."""
+        return self.driver.coordinator.groups
+
     def start(self) -> None:
         """Start slots; epochs begin when they have joined."""
         try:

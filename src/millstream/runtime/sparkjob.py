@@ -55,6 +55,11 @@ class SparkJobEngine:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="millstream-spark-mode", daemon=True)
 
+    @property
+    def dispatched(self) -> int:
+        """The number of the next epoch."""
+        return len(self.epoch_seconds) + 1
+
     def start(self) -> None:
         """Start with the first epoch."""
         self._thread.start()
@@ -98,7 +103,9 @@ class SparkJobEngine:
         self.epoch_seconds.append(seconds)
         group = Group(epoch, epoch, 1, closes, self.options.interval)
         tasks = sum(stage.partitions for stage in self.plan.stages)
-        self.on_effect(Committed(group, tuple(ranges.values()), None, self._rows.value - before, tasks, seconds, True, {}))
+        self.on_effect(
+            Committed(group, tuple(ranges.values()), None, self._rows.value - before, tasks, seconds, True, {})
+        )
 
     def _job(self, epoch: int, ranges: dict[tuple[int, int], Range]) -> list[Any]:
         """One epoch as RDDs, stage by stage; the action collects what the sinks emit."""
