@@ -11,6 +11,7 @@ from millstream.io.datasources import RateDataSource, YsbDataSource
 from millstream.io.memory import MemorySink
 from millstream.io.noop import NoopSink
 from millstream.io.options import Given
+from millstream.io.python import PythonSource
 from millstream.io.rate import RateMicroBatchSource, RateSource, SparkRateSource
 from millstream.io.sink import StreamSink
 from millstream.io.source import StreamSource
@@ -29,12 +30,17 @@ SOURCES: dict[str, Callable[[Options, StructType], StreamSource]] = {
 }
 
 
-def find_source(format: str, options: Options, schema: StructType) -> StreamSource:
-    """The source of a format, to be read with these options and this schema."""
+def find_source(format: str, options: Options, schema: StructType, pickled: bytes | None = None) -> StreamSource:
+    """The source of a format, to be read with these options and this schema.
+
+    `pickled` is the instance of a Python Data Source, as `relation` reads it from Spark's plan.
+    """
     make = SOURCES.get(format.lower())
-    if make is None:
-        raise Unsupported(format, "there is no native source of this format")
-    return make(options, schema)
+    if make is not None:
+        return make(options, schema)
+    if pickled is not None:
+        return PythonSource(format, pickled, schema)
+    raise Unsupported(format, "there is no native source of this format")
 
 
 SINKS: dict[str, Callable[[Options, StructType, str, Any, str | None], StreamSink]] = {
