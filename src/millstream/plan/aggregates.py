@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import replace
 from typing import Any
 
 from py4j.java_gateway import is_instance_of
 from pyspark.sql import SparkSession
+from pyspark.sql.types import BooleanType, LongType
 
 from millstream.kernels.aggregates import buffers_of
 from millstream.plan.algebra import Aggregate, AggregateCall, Column, Expr, Node, Unsupported
@@ -20,6 +23,9 @@ PARAMS |= {
     "AggregateExpression": lambda e: {"java": e},
     "Sum": lambda f: {"mode": str(f.evalContext().evalMode().toString())},
     **dict.fromkeys(("CollectList", "CollectSet"), lambda f: {"nulls": not f.ignoreNulls()}),
+    **dict.fromkeys(
+        ("CheckOverflowInSum", "DecimalDivideWithOverflowCheck"), lambda e: {"null_on_overflow": e.nullOnOverflow()}
+    ),
 }
 
 
@@ -83,6 +89,8 @@ class _Reader:
 
 def with_kernel(call: AggregateCall, java: Java) -> AggregateCall:
     """A call that has a kernel: one written for the function, or else Spark's own definition of it."""
+    if call.function.op == "HyperLogLogPlusPlus":
+        call = replace(call, function=_hyperloglog(call.function, java))
     try:
         buffers_of(call)
     except Unsupported:
@@ -110,6 +118,29 @@ def _declared(f: Expr, java: Java) -> Expr:
         "evaluate": expression(java.evaluateExpression()),
     }
     return replace(f, params=definition)
+
+
+def _hyperloglog(f: Expr, java: Java) -> Expr:
+    """The function over the hash of its argument, with what Spark knows of the precision's bias."""
+    jvm: Any = SparkSession.active()._jvm
+    precision = math.ceil(2.0 * math.log(1.106 / java.relativeSD()) / math.log(2.0))
+    helper = jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.util.HyperLogLogPlusPlusHelper$")
+    tables = helper.getField("MODULE$").get(None)
+
+    def table(of: Java) -> tuple[float, ...]:
+        known = precision - 4
+        return tuple(json.loads(jvm.java.util.Arrays.toString(of[known]))) if known < len(of) else ()
+
+    params = {
+        "precision": precision,
+        "estimates": table(tables.RAW_ESTIMATE_DATA()),
+        "biases": table(tables.BIAS_DATA()),
+        "threshold": tables.THRESHOLDS()[precision - 4] if precision < 19 else 0.0,
+    }
+    hashed = expression(jvm.org.apache.spark.sql.catalyst.expressions.XxHash64(java.children()))
+    absent = Expr("IsNull", BooleanType(), f.args)
+    argument = Expr("If", LongType(), (absent, Expr("Literal", LongType(), (), {"value": None}), hashed))
+    return replace(f, args=(argument,), params=params)
 
 
 def _replaced(e: Expr, columns: list[tuple[Expr, Column]]) -> Expr:
