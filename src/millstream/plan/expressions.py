@@ -141,6 +141,8 @@ PARAMS: dict[str, Reader] = {
     **dict.fromkeys(("TimestampAdd", "TimestampDiff"), lambda e: {"unit": str(e.unit())} | _zone(e)),
     **dict.fromkeys(TIME_READERS, lambda e: _ansi(e) | _zone(e)),
     "DateAddInterval": lambda e: {"ansi": bool(e.ansiEnabled())} | _zone(e),
+    "ArrayExists": lambda e: {"three_valued": bool(e.followThreeValuedLogic())},
+    "ArraySort": lambda e: {"null_is_equal": bool(e.allowNullComparisonResult())},
     "LambdaVariable": lambda e: {"id": int(e.exprId().id()), "name": str(e.name())},
     "JsonToStructs": _json,
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain, zip_longest
 from typing import Any
 
 from pyspark.sql.types import MapType
 
 from millstream.errors import DataError
-from millstream.kernels.functions.function import Function, Functions, Python
+from millstream.kernels.functions.function import Function, Functions, Python, calls, inline
 from millstream.kernels.functions.maps import getter
 from millstream.plan.algebra import Expr
 
@@ -38,6 +39,10 @@ def out_of_bounds(index: int, array: Array) -> DataError:
     return DataError(f"[INVALID_ARRAY_INDEX] The index {index} is out of bounds. The array has {len(array)} elements.")
 
 
+def _index_of_zero() -> DataError:
+    return DataError("[INVALID_INDEX_OF_ZERO] The index 0 is invalid: an index is less or greater than 0.")
+
+
 def _item(e: Expr) -> Callable[..., Any]:
     ansi = e.params["ansi"]
 
@@ -64,7 +69,7 @@ def _element_at(e: Expr) -> Callable[..., Any]:
 
     def element_at(array: Array, index: int) -> Any:
         if not index:
-            raise DataError("[INVALID_INDEX_OF_ZERO] The index 0 is invalid. An index shall be either < 0 or > 0.")
+            raise _index_of_zero()
         if -len(array) <= index <= len(array):
             return array[index - 1 if index > 0 else index]
         if ansi:
@@ -82,15 +87,43 @@ def _concat_sql(e: Expr, args: Sequence[str]) -> str | None:
     return f"({' || '.join(args)})" if args else None
 
 
-def _insert(array: Array, place: int, value: Any) -> Array:
+def _insert(array: Array | None, place: int | None, value: Any) -> Array | None:
+    if array is None or place is None:
+        return None
     if not place:
-        raise DataError("[INVALID_INDEX_OF_ZERO] The index 0 is invalid. An index shall be either < 0 or > 0.")
+        raise _index_of_zero()
     if place > 0:
         return [*array[: place - 1], *[None] * (place - 1 - len(array)), value, *array[place - 1 :]]
-    keep = len(array) + 1 + place
-    if keep >= 0:
-        return [*array[:keep], value, *array[keep:]]
-    return [value, *[None] * -keep, *array]
+    kept = len(array) + 1 + place
+    return [*array[:kept], value, *array[kept:]] if kept >= 0 else [value, *[None] * -kept, *array]
+
+
+def _repeat(value: Any, count: int | None) -> Array | None:
+    return None if count is None else [value] * count
+
+
+def _slice(array: Array, start: int, length: int) -> Array:
+    if not start:
+        raise DataError("[INVALID_PARAMETER_VALUE.START] Expects a positive or a negative value for start, but got 0.")
+    if length < 0:
+        raise DataError(
+            f"[INVALID_PARAMETER_VALUE.LENGTH] Expects length greater than or equal to 0, but got {length}."
+        )
+    first = start - 1 if start > 0 else start + len(array)
+    return array[first : first + length] if first >= 0 else []
+
+
+def _flatten(arrays: list[Array | None]) -> Array | None:
+    return None if None in arrays else list(chain.from_iterable(arrays))  # type: ignore[arg-type]
+
+
+def _zip(*arrays: Array) -> list[tuple[Any, ...]]:
+    return list(zip_longest(*arrays))
+
+
+def _join(array: list[str | None], delimiter: str, null: str | None = None) -> str:
+    shown = (null if x is None else x for x in array)
+    return delimiter.join([x for x in shown if x is not None])
 
 
 FUNCTIONS: Functions = {
@@ -99,4 +132,11 @@ FUNCTIONS: Functions = {
     "GetArrayItem": Function(_item, _item_sql),
     "ElementAt": Function(_element_at),
     "Concat": Function(_concat, _concat_sql),
+    "Reverse": inline("{0}[::-1]"),
+    "ArrayInsert": calls(_insert, nulls=True),
+    "ArrayRepeat": calls(_repeat, nulls=True),
+    "ArraysZip": calls(_zip),
+    "ArrayJoin": calls(_join),
+    "Flatten": calls(_flatten),
+    "Slice": calls(_slice),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ from pyspark.sql.types import MapType
 from millstream.errors import DataError
 from millstream.kernels.functions.function import Function, Functions, calls
 from millstream.kernels.functions.ordering import identity, itself, normal_key
-from millstream.plan.algebra import Expr
+from millstream.plan.algebra import Expr, Unsupported
 
 Map = dict[Any, Any]
 
@@ -80,6 +81,20 @@ def _concat(e: Expr) -> Callable[..., Map]:
     return lambda *maps: build(entry for entries in maps for entry in entries.items())
 
 
+def _from_text(e: Expr) -> Callable[..., Map]:
+    build = builder(e)
+    for delimiter in e.args[1:]:
+        text = delimiter.params["value"] if delimiter.op == "Literal" else None
+        if not text or re.escape(text) != text:
+            raise Unsupported(e.op, "delimiters that are regular expressions have no kernel")
+
+    def from_text(text: str, between_pairs: str, after_key: str) -> Map:
+        pairs = (pair.partition(after_key) for pair in text.split(between_pairs))
+        return build((key, value if found else None) for key, found, value in pairs)
+
+    return from_text
+
+
 FUNCTIONS: Functions = {
     "CreateMap": Function(_create, nulls=True),
     "GetMapValue": Function(_get_python),
@@ -88,5 +103,6 @@ FUNCTIONS: Functions = {
     "MapEntries": calls(lambda entries: list(entries.items())),
     "MapFromArrays": Function(_from_arrays),
     "MapFromEntries": Function(_from_entries),
+    "StringToMap": Function(_from_text),
     "MapConcat": Function(_concat),
 }

@@ -1,0 +1,132 @@
+"""Arrays as sets, and in order: what is in them, whatever its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from millstream.kernels.functions.function import Function, Functions
+from millstream.kernels.functions.ordering import Key, identity, rank
+from millstream.plan.algebra import Expr
+
+Array = list[Any]
+
+
+def _same(e: Expr) -> Key:
+    """The identity of the elements of the first argument."""
+    return identity(e.args[0].type.elementType)
+
+
+def _distinct(values: Iterable[Any], same: Key) -> Array:
+    found: dict[Any, Any] = {}
+    for value in values:
+        found.setdefault(same(value), value)
+    return list(found.values())
+
+
+def _contains(e: Expr) -> Callable[..., bool | None]:
+    same = _same(e)
+
+    def contains(array: Array, value: Any) -> bool | None:
+        wanted = same(value)
+        if any(x is not None and same(x) == wanted for x in array):
+            return True
+        return None if None in array else False
+
+    return contains
+
+
+def _position(e: Expr) -> Callable[..., int]:
+    same = _same(e)
+
+    def position(array: Array, value: Any) -> int:
+        wanted = same(value)
+        return next((i for i, x in enumerate(array, 1) if x is not None and same(x) == wanted), 0)
+
+    return position
+
+
+def _remove(e: Expr) -> Callable[..., Array]:
+    same = _same(e)
+
+    def remove(array: Array, value: Any) -> Array:
+        unwanted = same(value)
+        return [x for x in array if x is None or same(x) != unwanted]
+
+    return remove
+
+
+def _distinct_of(e: Expr) -> Callable[..., Array]:
+    same = _same(e)
+    return lambda array: _distinct(array, same)
+
+
+def _union(e: Expr) -> Callable[..., Array]:
+    same = _same(e)
+    return lambda left, right: _distinct([*left, *right], same)
+
+
+def _intersect(e: Expr) -> Callable[..., Array]:
+    same = _same(e)
+
+    def intersect(left: Array, right: Array) -> Array:
+        there = {same(x) for x in right}
+        return _distinct((x for x in left if same(x) in there), same)
+
+    return intersect
+
+
+def _except(e: Expr) -> Callable[..., Array]:
+    same = _same(e)
+
+    def without(left: Array, right: Array) -> Array:
+        there = {same(x) for x in right}
+        return _distinct((x for x in left if same(x) not in there), same)
+
+    return without
+
+
+def _overlap(e: Expr) -> Callable[..., bool | None]:
+    same = _same(e)
+
+    def overlap(left: Array, right: Array) -> bool | None:
+        there = {same(x) for x in right if x is not None}
+        if any(x is not None and same(x) in there for x in left):
+            return True
+        return None if left and right and (None in left or None in right) else False
+
+    return overlap
+
+
+def _extreme(choose: Callable[..., Any]) -> Function:
+    def of(e: Expr) -> Callable[..., Any]:
+        key = rank(e.args[0].type.elementType)
+        return lambda array: choose((x for x in array if x is not None), key=key, default=None)
+
+    return Function(of)
+
+
+def _sort(e: Expr) -> Callable[..., Array]:
+    key = rank(e.args[0].type.elementType)
+
+    def sort(array: Array, ascending: bool) -> Array:
+        nulls = [None] * array.count(None)
+        values = sorted((x for x in array if x is not None), key=key, reverse=not ascending)
+        return nulls + values if ascending else values + nulls
+
+    return sort
+
+
+FUNCTIONS: Functions = {
+    "ArrayContains": Function(_contains),
+    "ArrayPosition": Function(_position),
+    "ArrayRemove": Function(_remove),
+    "ArrayDistinct": Function(_distinct_of),
+    "ArrayUnion": Function(_union),
+    "ArrayIntersect": Function(_intersect),
+    "ArrayExcept": Function(_except),
+    "ArraysOverlap": Function(_overlap),
+    "ArrayMin": _extreme(min),
+    "ArrayMax": _extreme(max),
+    "SortArray": Function(_sort),
+}
