@@ -148,7 +148,7 @@ class FileSplitter:
 
     def splits(self, start: Offset, end: Offset, wanted: int) -> list[list[Range]]:
         """The range's bytes in `wanted` equal parts, or fewer if they would be small; files that can't be cut stay."""
-        ranges = end[1]
+        ranges = end[1] if end != start else []
         share = max(-(-sum(high - low for _, low, high, _ in ranges) // wanted), LEAST_SPLIT)
         splits: list[list[Range]] = [[]]
         room = share

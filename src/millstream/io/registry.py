@@ -8,6 +8,8 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from millstream.io.datasources import RateDataSource, YsbDataSource
+from millstream.io.delivered import ConsoleSink, ForeachBatchSink
+from millstream.io.foreach import ForeachSink
 from millstream.io.memory import MemorySink
 from millstream.io.noop import NoopSink
 from millstream.io.options import Given
@@ -43,18 +45,25 @@ def find_source(format: str, options: Options, schema: StructType, pickled: byte
     raise Unsupported(format, "there is no native source of this format")
 
 
-SINKS: dict[str, Callable[[Options, StructType, str, Any, str | None], StreamSink]] = {
-    "noop": lambda options, schema, mode, spark, name: NoopSink(),
-    "memory": lambda options, schema, mode, spark, name: MemorySink(spark, schema, mode, name),
-}
+def find_sink(
+    format: str, options: Mapping[str, Any], schema: StructType, mode: str, spark: Any, name: str | None
+) -> StreamSink:
+    """The sink of a format for rows of this schema in an output mode (append, update or complete).
 
-
-def find_sink(format: str, options: Options, schema: StructType, mode: str, spark: Any, name: str | None) -> StreamSink:
-    """The sink of a format for rows of this schema in an output mode (append, update or complete)."""
-    make = SINKS.get(format.lower())
-    if make is None:
-        raise Unsupported(format, "there is no native sink of this format")
-    return make(options, schema, mode, spark, name)
+    Beside Spark's options there are `function`, for `foreach` and `foreachBatch`, and `partitionBy`.
+    """
+    match format.lower():
+        case "noop":
+            return NoopSink()
+        case "memory":
+            return MemorySink(spark, schema, mode, name)
+        case "console":
+            return ConsoleSink(spark, schema, mode, options)
+        case "foreach":
+            return ForeachSink(options["function"])
+        case "foreachbatch":
+            return ForeachBatchSink(spark, schema, mode, options["function"], options)
+    raise Unsupported(format, "there is no native sink of this format")
 
 
 def register(spark: Any) -> None:

@@ -49,7 +49,10 @@ class Splitter(Positioned, Protocol):
     """
 
     def splits(self, start: Offset, end: Offset, wanted: int) -> list[Any]:
-        """The splits of a range, of about equal size, `wanted` of them if that makes sense; small and picklable."""
+        """The splits of a range, of about equal size, `wanted` of them if that makes sense; small and picklable.
+
+        A range that ends where it starts has none.
+        """
 
 
 class PartitionedSource(Protocol):
