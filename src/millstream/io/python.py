@@ -86,10 +86,10 @@ class PythonSplitter:
 
     def splits(self, start: str, end: str, wanted: int) -> list[Any]:
         """The reader's partitions; what a simple reader has just read is not read twice."""
-        if self._read and self._read[:2] == (start, end):
-            return [self._read[2]]
         if start == end:
             return []
+        if self._read and self._read[:2] == (start, end):
+            return [self._read[2]]
         return list(self._reader.partitions(json.loads(start), json.loads(end)))
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from millstream.io.options import Given
 from millstream.io.python import PythonSource
 from millstream.io.rate import RateMicroBatchSource, RateSource, SparkRateSource
 from millstream.io.sink import StreamSink
+from millstream.io.sockets import SocketSource
 from millstream.io.source import StreamSource
 from millstream.io.text import text_source
 from millstream.io.ysb import YsbSource
@@ -28,6 +29,7 @@ SOURCES: dict[str, Callable[[Options, StructType], StreamSource]] = {
     "millstream-ysb": lambda options, schema: YsbSource(options),
     "rate": lambda options, schema: SparkRateSource(options),
     "rate-micro-batch": lambda options, schema: RateMicroBatchSource(options),
+    "socket": lambda options, schema: SocketSource(options),
     "text": lambda options, schema: text_source(Given("text", options), schema),
 }
 
