@@ -10,16 +10,20 @@ pytestmark = pytest.mark.spark
 NAN = float("nan")
 SCHEMA = (
     "i int, s string, a array<int>, b array<int>, f array<double>, g array<double>, t array<string>, "
-    "n array<array<int>>, r array<struct<x: int, y: string>>, m map<string, int>, d map<double, int>"
+    "n array<array<int>>, z array<array<double>>, r array<struct<x: int, y: string>>, "
+    "m map<string, int>, d map<double, int>"
 )
 ROWS = [
-    (1, "a", [1, 2, None, 2], [2, 3], [0.0, NAN, -0.0, 1.5], [-0.0, NAN], ["b", "é", None], [[1], [2, None]],
+    (1, "a", [1, 2, None, 2], [2, 3], [0.0, NAN, -0.0, 1.5], [-0.0, NAN], ["b", "é", None],
+     [[1], [2, None]], [[-0.0], [0.0]],
      [(1, "x"), (1, "x")], {"a": 1, "b": None}, {0.0: 1, 2.5: 2}),
-    (-1, "b", [3, 3], [3, None], [NAN, None, NAN], [1.0], ["", "a", "B", "a"], [[1], None], [(None, "y"), None, (2, None)],
+    (-1, "b", [3, 3], [3, None], [NAN, None, NAN], [1.0], ["", "a", "B", "a"],
+     [[1], None], [[NAN], [NAN]], [(None, "y"), None, (2, None)],
      {"c": 3}, {NAN: 3}),
-    (2, None, [], [], [], [None], [], [], [], {}, {}),
-    (None, "z", None, [1], None, None, None, None, None, None, None),
-    (5, "", [None], [None], [float("inf"), -1.0, None], [0.5], ["\U0001f600", "\uffff"], [[]], [(1, None)], {"": 0}, {-1.0: 4}),
+    (2, None, [], [], [], [None], [], [], [], [], {}, {}),
+    (None, "z", None, [1], None, None, None, None, None, None, None, None),
+    (5, "", [None], [None], [float("inf"), -1.0, None], [0.5], ["\U0001f600", "\uffff"],
+     [[]], [[], None], [(1, None)], {"": 0}, {-1.0: 4}),
 ]  # fmt: skip
 
 
@@ -62,7 +66,7 @@ def test_search(frame):
     check(frame, *exprs("array_remove(f, double('nan'))", "arrays_overlap(f, g)", "arrays_overlap(n, n)"))
 
 
-@pytest.mark.parametrize("kinds", ["aab", "ffg", "ggf", "ttt", "nnn", "rrr"])
+@pytest.mark.parametrize("kinds", ["aab", "ffg", "ggf", "ttt", "nnn", "rrr", "zzz"])
 def test_sets(frame, kinds):
     _, x, y = kinds
     pairs = [f"array_{f}({x}, {y})" for f in ("union", "intersect", "except")]
@@ -94,6 +98,17 @@ def test_maps(frame):
     check(frame, *exprs("map_keys(m)", "map_values(m)", "map_entries(m)", "map('a', i, 'b', 2)", "map_keys(d)"))
     check(frame, *exprs("map_from_entries(array(struct(coalesce(s, ''), i)))", "map_concat(m, map('zz', i))"))
     check(frame, *exprs("map_from_arrays(array(1, 2), array(i, i))", "map(-0.0D, i)"))
+    check(
+        frame,
+        *exprs("map_zip_with(map(-0.0D, i), map(0.0D, 1), (k, x, y) -> array(x, y))", "map_concat(map(-0.0D, i))"),
+    )
+    check(frame, *exprs("map_zip_with(map(0.0D, i), map(-0.0D, 1), (k, x, y) -> array(x, y))", "map(struct(-0.0D), i)"))
+    check(
+        frame,
+        *exprs(
+            "map_zip_with(map(-0.0D, i), map(), (k, x, y) -> array(x, y))", "map_from_entries(array(struct(-0.0D, i)))"
+        ),
+    )
 
 
 @pytest.mark.parametrize("policy", ["EXCEPTION", "LAST_WIN"])

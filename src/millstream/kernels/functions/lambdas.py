@@ -10,7 +10,7 @@ from typing import Any
 from millstream.errors import DataError
 from millstream.kernels.functions.function import Function, Functions
 from millstream.kernels.functions.maps import Map, builder
-from millstream.kernels.functions.ordering import identity
+from millstream.kernels.functions.ordering import identity, unsigned
 from millstream.plan.algebra import Expr
 
 Array = list[Any]
@@ -91,15 +91,18 @@ def _transform_values(entries: Map | None, f: Lambda) -> Map | None:
 
 
 def _map_zip_with(e: Expr) -> Callable[..., Any]:
-    same = identity(e.args[0].type.keyType)
+    same, normal = identity(e.type.keyType), unsigned(e.type.keyType)
 
     def zip_with(left: Map | None, right: Map | None, f: Lambda) -> Map | None:
         if left is None or right is None:
             return None
-        keys = {same(k): k for k in (*right, *left)}
-        order = dict.fromkeys(same(k) for k in (*left, *right))
-        lefts, rights = ({same(k): v for k, v in entries.items()} for entries in (left, right))
-        return {keys[k]: f(keys[k], lefts.get(k), rights.get(k)) for k in order}
+        lefts, rights = ({same(k): (k, v) for k, v in entries.items()} for entries in (left, right))
+        keys = {known: normal(k) for known, (k, _) in (rights | lefts).items()}
+        missing = None, None
+        return {
+            keys[known]: f(keys[known], lefts.get(known, missing)[1], rights.get(known, missing)[1])
+            for known in lefts | rights
+        }
 
     return zip_with
 

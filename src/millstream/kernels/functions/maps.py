@@ -6,35 +6,58 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyspark.sql.types import MapType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType
 
 from millstream.errors import DataError
 from millstream.kernels.functions.function import Function, Functions, calls
-from millstream.kernels.functions.ordering import identity, itself, normal_key
+from millstream.kernels.functions.ordering import identity, itself, unsigned
 from millstream.plan.algebra import Expr, Unsupported
 
 Map = dict[Any, Any]
 
 
+KEEPING = ("CreateMap", "MapFromArrays", "TransformKeys")
+"""Classes that keep a negative zero as a key, unless another key comes twice."""
+
+
 def builder(e: Expr) -> Callable[[Iterable[tuple[Any, Any]]], Map]:
     """Makes the map that an expression returns from its entries; its policy says what a key that comes twice does."""
-    normal, last_wins = normal_key(e.type.keyType), e.params["last_wins"]
+    kind, last_wins = e.type.keyType, e.params["last_wins"]
+    if not _hashable(kind):
+        raise Unsupported(e.op, f"a map with keys of type {kind.simpleString()} has no kernel")
+    same = identity(kind)
+    normal = unsigned(kind) if isinstance(kind, (DoubleType, FloatType)) else itself
 
     def build(entries: Iterable[tuple[Any, Any]]) -> Map:
-        made: Map = {}
-        for given, value in entries:
-            if given is None:
+        keys: Map = {}
+        values: Map = {}
+        twice = False
+        for key, value in entries:
+            if key is None:
                 raise DataError("[NULL_MAP_KEY] Cannot use null as map key.")
-            key = normal(given)
-            if not last_wins and key in made:
-                raise DataError(
-                    f"[DUPLICATED_MAP_KEY] Duplicate map key {key} was found; "
-                    "spark.sql.mapKeyDedupPolicy=LAST_WIN keeps the last one."
-                )
-            made[key] = value
-        return made
+            known = same(key)
+            if known in keys:
+                twice = True
+                if not last_wins:
+                    raise DataError(
+                        f"[DUPLICATED_MAP_KEY] Duplicate map key {key} was found; "
+                        "spark.sql.mapKeyDedupPolicy=LAST_WIN keeps the last one."
+                    )
+            else:
+                keys[known] = key
+            values[known] = value
+        if same is itself:
+            return values
+        kept = e.op in KEEPING and not twice
+        return {key if kept else normal(key): values[known] for known, key in keys.items()}
 
     return build
+
+
+def _hashable(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return all(_hashable(f.dataType) for f in kind)
+    return not isinstance(kind, (ArrayType, MapType))
 
 
 def getter(kind: MapType) -> Callable[[Map, Any], Any]:

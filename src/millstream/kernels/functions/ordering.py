@@ -6,10 +6,10 @@ NaN equals itself and is greater than any other number, zero has no sign, nulls 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isnan, nan
+from math import isnan
 from typing import Any
 
-from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StringType, StructType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType
 
 from millstream.plan.algebra import Unsupported
 
@@ -40,7 +40,6 @@ def identity(kind: DataType) -> Key:
         return lambda x: None if x is None else tuple([f(e) for f, e in zip(fields, x)])
     if isinstance(kind, MapType):
         raise Unsupported(kind.simpleString(), "maps have no equality")
-    _binary(kind)
     return itself
 
 
@@ -58,7 +57,6 @@ def rank(kind: DataType) -> Key:
     if isinstance(kind, StructType):
         fields = [_nulls_first(f.dataType) for f in kind]
         return lambda x: [f(e) for f, e in zip(fields, x)]
-    _binary(kind)
     return itself
 
 
@@ -67,21 +65,16 @@ def _nulls_first(kind: DataType) -> Key:
     return lambda x: (False,) if x is None else (True, inner(x))
 
 
-def normal_key(kind: DataType) -> Key:
-    """A map's key as Spark stores it: one NaN, one zero; `itself` where there is nothing to do."""
+def unsigned(kind: DataType) -> Key:
+    """A value (or null) with no negative zero in it; `itself` where there can be none."""
     if isinstance(kind, (DoubleType, FloatType)):
-        return lambda x: nan if isnan(x) else x + 0.0
+        return lambda x: None if x is None else x + 0.0
+    if isinstance(kind, ArrayType):
+        element = unsigned(kind.elementType)
+        return itself if element is itself else lambda x: None if x is None else [element(e) for e in x]
     if isinstance(kind, StructType):
-        fields = [normal_key(f.dataType) for f in kind]
+        fields = [unsigned(f.dataType) for f in kind]
         if all(f is itself for f in fields):
             return itself
-        return lambda x: tuple([None if e is None else f(e) for f, e in zip(fields, x)])
-    if isinstance(kind, (ArrayType, MapType)):
-        raise Unsupported(kind.simpleString(), "maps with such keys have no kernel")
-    _binary(kind)
+        return lambda x: None if x is None else tuple([f(e) for f, e in zip(fields, x)])
     return itself
-
-
-def _binary(kind: DataType) -> None:
-    if isinstance(kind, StringType) and kind.simpleString() != "string":
-        raise Unsupported(kind.simpleString(), "strings with a collation have no kernel")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from millstream.kernels.functions.function import Function, Functions
-from millstream.kernels.functions.ordering import Key, identity, rank
+from millstream.kernels.functions.ordering import Key, identity, rank, unsigned
 from millstream.plan.algebra import Expr
 
 Array = list[Any]
@@ -17,11 +17,27 @@ def _same(e: Expr) -> Key:
     return identity(e.args[0].type.elementType)
 
 
-def _distinct(values: Iterable[Any], same: Key) -> Array:
-    found: dict[Any, Any] = {}
-    for value in values:
-        found.setdefault(same(value), value)
-    return list(found.values())
+def _set(e: Expr, choose: Callable[..., Iterable[Any]]) -> Callable[..., Array]:
+    """What `choose` finds in one or two arrays, each value once: Spark drops the sign of zero on the way."""
+    same, normal = _same(e), unsigned(e.args[0].type.elementType)
+
+    def chosen(*arrays: Array) -> Array:
+        found: dict[Any, Any] = {}
+        for value in choose(same, *arrays):
+            found.setdefault(same(value), value)
+        return [normal(x) for x in found.values()]
+
+    return chosen
+
+
+def _intersect(same: Key, left: Array, right: Array) -> Array:
+    there = {same(x) for x in right}
+    return [x for x in left if same(x) in there]
+
+
+def _except(same: Key, left: Array, right: Array) -> Array:
+    there = {same(x) for x in right}
+    return [x for x in left if same(x) not in there]
 
 
 def _contains(e: Expr) -> Callable[..., bool | None]:
@@ -54,36 +70,6 @@ def _remove(e: Expr) -> Callable[..., Array]:
         return [x for x in array if x is None or same(x) != unwanted]
 
     return remove
-
-
-def _distinct_of(e: Expr) -> Callable[..., Array]:
-    same = _same(e)
-    return lambda array: _distinct(array, same)
-
-
-def _union(e: Expr) -> Callable[..., Array]:
-    same = _same(e)
-    return lambda left, right: _distinct([*left, *right], same)
-
-
-def _intersect(e: Expr) -> Callable[..., Array]:
-    same = _same(e)
-
-    def intersect(left: Array, right: Array) -> Array:
-        there = {same(x) for x in right}
-        return _distinct((x for x in left if same(x) in there), same)
-
-    return intersect
-
-
-def _except(e: Expr) -> Callable[..., Array]:
-    same = _same(e)
-
-    def without(left: Array, right: Array) -> Array:
-        there = {same(x) for x in right}
-        return _distinct((x for x in left if same(x) not in there), same)
-
-    return without
 
 
 def _overlap(e: Expr) -> Callable[..., bool | None]:
@@ -121,10 +107,10 @@ FUNCTIONS: Functions = {
     "ArrayContains": Function(_contains),
     "ArrayPosition": Function(_position),
     "ArrayRemove": Function(_remove),
-    "ArrayDistinct": Function(_distinct_of),
-    "ArrayUnion": Function(_union),
-    "ArrayIntersect": Function(_intersect),
-    "ArrayExcept": Function(_except),
+    "ArrayDistinct": Function(lambda e: _set(e, lambda same, array: array)),
+    "ArrayUnion": Function(lambda e: _set(e, lambda same, left, right: left + right)),
+    "ArrayIntersect": Function(lambda e: _set(e, _intersect)),
+    "ArrayExcept": Function(lambda e: _set(e, _except)),
     "ArraysOverlap": Function(_overlap),
     "ArrayMin": _extreme(min),
     "ArrayMax": _extreme(max),
