@@ -249,10 +249,21 @@ def test_a_stage_that_marks_passes_on_event_time_even_when_its_inputs_are_idle()
     assert next(e for e in effects if isinstance(e, Run) and e.stage == 2).watermark == 70
 
 
-def test_a_report_says_whether_sources_left_rows_for_later_and_what_was_counted():
+def test_a_report_says_whether_the_groups_last_epoch_left_rows_and_what_was_counted():
     graph = Graph((Stage("only", 1),))
     scheduler, effects = start(graph, slots=(1,), epochs=2)
     effects = finish(scheduler, only(effects), end=1, more=True, counts={"late": 2})
     effects = finish(scheduler, only(effects), end=2, more=False, counts={"late": 3})
     report = only(effects, Send).message
     assert (report.more, report.counts) == (False, {"late": 5})
+
+
+def test_a_source_that_ran_ahead_does_not_speak_for_the_group_before():
+    graph = Graph((Stage("read", 1), Stage("slow", 1, (Input(0),))))
+    scheduler, effects = start(graph, slots=(1,), epochs=1)
+    second = scheduler.on(Received(COORDINATOR, Dispatch(0, group(1, 1, 1), -1)))
+    slow = [e for e in finish(scheduler, only(effects), ({0: b"a"},), end=1, more=True) if isinstance(e, Run)]
+    ahead = next(e for e in [*slow, *second] if isinstance(e, Run) and e.stage == 0)
+    finish(scheduler, ahead, ({0: b"b"},), end=2, more=False)
+    effects = finish(scheduler, next(e for e in slow if e.stage == 1))
+    assert [r.more for _, r in sent(effects, Report)] == [True]

@@ -30,7 +30,6 @@ class Hosted:
         "is_source",
         "key",
         "marks",
-        "more",
         "next",
         "partition",
         "position",
@@ -58,7 +57,6 @@ class Hosted:
         """The ticket of the task that runs now, if one does."""
         self.is_source = graph.stages[stage].is_source
         self.marks = self.is_source or graph.stages[stage].marks
-        self.more = False
         self.stateful = graph.stages[stage].stateful
         self.position: Offset = None
         self.fixed: dict[int, Range] = {}

@@ -82,6 +82,8 @@ class LocalScheduler:
         self._rows = self._tasks = 0
         self._busy = 0.0
         self._counts: dict[str, int] = {}
+        self._more: set[int] = set()
+        """Epochs in which a source partition had more rows than it took."""
         self._effects: list[Any] = []
         self._handlers: dict[type, Callable[[Any], None]] = {
             Received: self._received,
@@ -195,7 +197,8 @@ class LocalScheduler:
             lineage = (Range(done.stage, done.partition, epoch, start, done.end),)
             self.memory.see(epoch, lineage)
             hosted.position = done.end
-            hosted.more = done.more
+            if done.more or decided:  # of a range that was decided before, nobody knows any more
+                self._more.add(epoch)
         elif done.result is not None or done.outputs:
             lineage = self.memory.lineage(epoch)
         mark = done.watermark
@@ -360,7 +363,8 @@ class LocalScheduler:
             mine = self._placement_at(group.first).owned_by(self.slot)
             sources = [key for key in mine if stages is None or key[0] in stages]
             ranges = self.memory.ranges_of(group, sources)
-            more = any(h.more for h in self.hosted.values())
+            more = group.last in self._more
+            self._more = {epoch for epoch in self._more if epoch > group.last}
             report = Report(
                 self.version, group.id, stages, ranges, min(marks, default=None),
                 self._rows, self._tasks, self._busy, more, self._counts, tuple(self._produced),

@@ -96,7 +96,8 @@ class ScalarCode:
         self._env = {column.id: self._value(e) for column, e in zip(node.output, node.exprs)}
 
     def _filter(self, node: Filter) -> None:
-        self._open(f"if {self._python(node.condition)}:")
+        for part in node.condition.conjuncts():
+            self._open(f"if {self._python(part)}:")
 
     def _watermark(self, node: Watermark) -> None:
         self._marked = True

@@ -6,7 +6,7 @@ to its author; columns are known by number, as in Spark's plans.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,10 @@ class Expr:
         yield self
         for arg in self.args:
             yield from arg.walk()
+
+    def conjuncts(self) -> list[Expr]:
+        """The conditions that must all be true for this one to be."""
+        return [part for arg in self.args for part in arg.conjuncts()] if self.op == "And" else [self]
 
     def columns(self) -> set[int]:
         """The numbers of the columns that it reads."""
@@ -147,6 +151,33 @@ class PythonMap(Unary):
     function: PythonFunction
     kind: int
     conf: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class FlatMap(Unary):
+    """Any number of rows for each one: what a user's function returns for it."""
+
+    function: Callable[[Any], Any]
+    zone: str
+    """The time zone in which the function sees and gives times."""
+
+
+@dataclass(frozen=True)
+class Process(Unary):
+    """A user's `KeyedProcess` over the rows of each key, and of each window if there are windows."""
+
+    keys: Columns
+    """One is given to the process as it is, several as a `Row`."""
+    values: Columns
+    plain: bool
+    """Whether there is one value, to be given as it is; otherwise values are given as a `Row`."""
+    time: Column | None
+    process: Any
+    window: tuple[int, int] | None
+    """Size and slide in microseconds."""
+    event: bool
+    """Whether time is the rows' own, and the watermark ends windows; otherwise it is the epoch's."""
+    zone: str
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def _parsing(base: Columns, shared: list[_Parse]) -> list[Node]:
     parsed: list[tuple[Column, Expr]] = []
     taken: list[tuple[Column, Expr]] = []
     for parse in shared:
-        fields = [f for f in parse.fields.items()]
+        fields = list(parse.fields.items())
         schema = StructType()
         for name, column in fields:
             schema = schema.add(name, column.type)

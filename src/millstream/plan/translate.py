@@ -113,10 +113,9 @@ class Translator:
     def _generate(self, plan: Java) -> Node:
         kept = _columns(plan.requiredChildOutput())
         generated = _columns(plan.generatorOutput())
-        node = Generate(
+        return Generate(
             kept + generated, self.node(plan.child()), expression(plan.generator()), bool(plan.outer()), kept
         )
-        return node
 
     def _union(self, plan: Java) -> Node:
         return Union(_output(plan), tuple(self.node(child) for child in items(plan.children())))
@@ -190,20 +189,11 @@ def _output(plan: Java) -> Columns:
     return _columns(plan.output())
 
 
-def conjuncts(e: Expr | None) -> list[Expr]:
-    """The parts of a condition that must all be true."""
-    if e is None:
-        return []
-    if e.op == "And":
-        return [part for arg in e.args for part in conjuncts(arg)]
-    return [e]
-
-
 def _equi_keys(condition: Expr | None, left: set[int], right: set[int]) -> tuple[list[tuple[Expr, Expr]], Expr | None]:
     """The pairs of expressions that must be equal, stream's first, and what else must hold."""
     keys: list[tuple[Expr, Expr]] = []
     rest: Expr | None = None
-    for part in conjuncts(condition):
+    for part in condition.conjuncts() if condition is not None else ():
         if part.op == "EqualTo":
             a, b = part.args
             if a.columns() and b.columns():
