@@ -1,5 +1,8 @@
 """A DataFrame's Python functions as Spark calls them, and as the slot does."""
 
+from copy import copy
+from dataclasses import replace
+
 from pyspark.sql import DataFrame
 
 from millstream.kernels.batch import Batch, arrow_schema, rows_of
@@ -45,6 +48,15 @@ class Case:
                 raise AssertionError("there is a projection between the calls")
         self.schema = schema_of(self.nodes[0].input.output)
         self.input = frame_of(plans[-1].child(), spark).toArrow()
+
+    def parts(self):
+        """The same with one function only, for each function of the first node."""
+        node = self.nodes[0]
+        below = node.input.output
+        for function, arguments, result in zip(node.functions, node.arguments, node.output[len(below) :]):
+            part = copy(self)
+            part.nodes = [replace(node, output=(*below, result), functions=(function,), arguments=(arguments,))]
+            yield part
 
     def spark(self):
         """Spark's answer, in internal values."""

@@ -6,8 +6,9 @@ type are taken as they are. Everything else goes through PySpark's own converter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -20,6 +21,7 @@ from pyspark.sql.types import (
     ByteType,
     CharType,
     DataType,
+    DateType,
     DoubleType,
     FloatType,
     IntegerType,
@@ -27,27 +29,37 @@ from pyspark.sql.types import (
     ShortType,
     StringType,
     StructType,
+    TimestampNTZType,
+    TimestampType,
     VarcharType,
 )
 from pyspark.util import PythonEvalType
 from pyspark.worker import RunnerConf
 
 from millstream.errors import FunctionFailed
-from millstream.kernels.batch import Batch, arrow_schema, table_of
+from millstream.kernels.batch import Batch, array_of, arrow_schema, internal_type
 from millstream.kernels.udf_code import Result, failing, load
 from millstream.kernels.udf_pickled import pickled_result
 from millstream.plan.algebra import PythonFunction
 
 BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 STRINGS = (StringType, CharType, VarcharType)
-EXACT: dict[type[DataType], type] = {
-    **dict.fromkeys(BITS, int),
-    **dict.fromkeys(STRINGS, str),
-    BooleanType: bool,
-    DoubleType: float,
+SEEN_AS_THEY_ARE = (*BITS, *STRINGS, BooleanType, DoubleType, FloatType)
+EPOCH = datetime(1970, 1, 1)
+EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH_DAY = EPOCH.toordinal()
+TAKEN: dict[type[DataType], tuple[type, Callable[[Any], Any] | None]] = {
+    **dict.fromkeys(BITS, (int, None)),
+    **dict.fromkeys(STRINGS, (str, None)),
+    BooleanType: (bool, None),
+    DoubleType: (float, None),
+    DateType: (date, lambda day: day.toordinal() - EPOCH_DAY),
 }
-"""Types of results that are internal values already, if Python's type is this one."""
-SEEN_AS_THEY_ARE = (*EXACT, FloatType)
+"""What Python's type a result must have to be an internal value already, or to become one quickly."""
+TAKEN_BY_ARROW = TAKEN | {
+    TimestampType: (datetime, lambda time: _micros(time.astimezone(UTC) - EPOCH_UTC)),
+    TimestampNTZType: (datetime, lambda time: _micros(time - EPOCH)),
+}
 
 
 class RowCall:
@@ -58,10 +70,11 @@ class RowCall:
     ) -> None:
         self._name = function.name
         self._function, self._type = load(function)
-        self._arguments = [(i, _reader(seen, conf)) for i, seen in arguments]
         self._threads = conf.arrow_concurrency_level if kind == PythonEvalType.SQL_ARROW_BATCHED_UDF else 0
-        self._fits = _fits(self._type)
-        if kind == PythonEvalType.SQL_BATCHED_UDF:
+        pickled = kind == PythonEvalType.SQL_BATCHED_UDF
+        self._arguments = [(i, _reader(seen, conf, pickled)) for i, seen in arguments]
+        self._take = _taker(self._type, TAKEN if pickled else TAKEN_BY_ARROW)
+        if pickled:
             self._convert: Callable[[list[Any]], Result] = partial(_converted, pickled_result(self._type))
         else:
             self._convert = _arrow_results(self._type, conf)
@@ -69,15 +82,14 @@ class RowCall:
     def __call__(self, batch: Batch) -> Result:
         """The results for a batch's rows."""
         count = len(batch)
-        arguments = [read(batch, i) for i, read in self._arguments]
         with failing(self._name, "failed"):
+            arguments = [read(batch, i) for i, read in self._arguments]
             results = self._called(arguments) if arguments else [self._function() for _ in range(count)]
         if len(results) != count:
             raise FunctionFailed(f"Python function {self._name!r} raised StopIteration, which would lose rows")
-        if self._fits is not None and self._fits(results):
-            return results
         with failing(self._name, f"returned what doesn't fit its declared type {self._type.simpleString()}"):
-            return self._convert(results)
+            taken = self._take(results)
+            return self._convert(results) if taken is None else taken
 
     def _called(self, arguments: list[Iterable[Any]]) -> list[Any]:
         if self._threads <= 0:
@@ -86,17 +98,21 @@ class RowCall:
             return list(pool.map(self._function, *arguments))
 
 
-def _reader(kind: DataType, conf: RunnerConf) -> Callable[[Batch, int], Iterable[Any]]:
+def _reader(kind: DataType, conf: RunnerConf, pickled: bool) -> Callable[[Batch, int], Iterable[Any]]:
     """What gives a column's values as users see them."""
     if isinstance(kind, SEEN_AS_THEY_ARE) or (isinstance(kind, BinaryType) and conf.binary_as_bytes):
         return _values
+    # The two eval types differ in the hour that comes twice: only pickled values say which one they are.
+    seen = kind.fromInternal if pickled and isinstance(kind, TimestampType) else SEEN.get(type(kind))
+    if seen is not None:
+        return lambda batch, i: [None if v is None else seen(v) for v in _values(batch, i)]
     convert = ArrowTableToRowsConversion._create_converter(
         kind, none_on_identity=True, binary_as_bytes=conf.binary_as_bytes
     )
-    schema = arrow_schema(StructType().add("_0", kind))
+    arrow = arrow_schema(StructType().add("_0", kind)).field(0).type
 
     def read(batch: Batch, i: int) -> Iterable[Any]:
-        column = batch.arrow.column(i) if batch.is_arrow else table_of(schema, [(row[i],) for row in batch.rows])[0]
+        column = batch.arrow.column(i) if batch.is_arrow else array_of([row[i] for row in batch.rows], arrow)
         values: list[Any] = column.to_pylist()
         return values if convert is None else [convert(value) for value in values]
 
@@ -104,29 +120,54 @@ def _reader(kind: DataType, conf: RunnerConf) -> Callable[[Batch, int], Iterable
 
 
 def _values(batch: Batch, i: int) -> Iterable[Any]:
-    if batch.is_arrow:
-        values: list[Any] = batch.arrow.column(i).to_pylist()
-        return values
-    return map(itemgetter(i), batch.rows)
+    """A flat column's internal values."""
+    if not batch.is_arrow:
+        return map(itemgetter(i), batch.rows)
+    column = batch.arrow.column(i)
+    values: list[Any] = column.cast(internal_type(column.type)).to_pylist()
+    return values
 
 
-def _fits(kind: DataType) -> Callable[[list[Any]], bool] | None:
-    """Whether all results are internal values already."""
-    exact = EXACT.get(type(kind))
-    if exact is None:
-        return None
+def _local(micros: int) -> datetime:
+    """A timestamp as PySpark shows it: in the zone of the Python process."""
+    seconds, rest = divmod(micros, 1_000_000)
+    return datetime.fromtimestamp(seconds).replace(microsecond=rest, fold=0)
+
+
+SEEN: dict[type[DataType], Callable[[int], Any]] = {
+    DateType: lambda days: date.fromordinal(days + EPOCH_DAY),
+    TimestampType: _local,
+    TimestampNTZType: lambda micros: EPOCH + timedelta(microseconds=micros),
+}
+"""Quicker than, and equal to, what PySpark's converters do."""
+
+
+def _micros(delta: timedelta) -> int:
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def _taker(
+    kind: DataType, known: Mapping[type[DataType], tuple[type, Callable[[Any], Any] | None]]
+) -> Callable[[list[Any]], list[Any] | None]:
+    """What takes results over if all of them have just the right type."""
+    if type(kind) not in known:
+        return lambda results: None
+    exact, convert = known[type(kind)]
     allowed = frozenset((exact, type(None)))
-    if exact is not int:
-        return lambda results: allowed.issuperset(map(type, results))
-    limit = 1 << (BITS[type(kind)] - 1)
+    limit = 1 << (BITS.get(type(kind), 64) - 1)
 
-    def fits(results: list[Any]) -> bool:
+    def take(results: list[Any]) -> list[Any] | None:
         if not allowed.issuperset(map(type, results)):
-            return False
-        numbers = [number for number in results if number is not None]
-        return not numbers or (min(numbers) >= -limit and max(numbers) < limit)
+            return None
+        if convert is not None:
+            return [None if result is None else convert(result) for result in results]
+        if exact is int:
+            numbers = [number for number in results if number is not None]
+            if numbers and not (-limit <= min(numbers) and max(numbers) < limit):
+                return None
+        return results
 
-    return fits
+    return take
 
 
 def _converted(convert: Callable[[Any], Any], results: list[Any]) -> Result:

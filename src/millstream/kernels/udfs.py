@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -31,6 +32,11 @@ class PythonSegment:
 
     node: PythonEval | PythonMap
 
+    def __post_init__(self) -> None:
+        # What has no kernel is to be said now, not on a slot.
+        if isinstance(self.node, PythonEval) and (arguments := computed_arguments(self.node)):
+            arguments.scalar_source()
+
     @property
     def output(self) -> Columns:
         """The columns that come out."""
@@ -41,6 +47,16 @@ class PythonSegment:
         return PythonEvalStep(self.node) if isinstance(self.node, PythonEval) else PythonMapStep(self.node)
 
 
+def computed_arguments(node: PythonEval) -> Segment | None:
+    """What computes all arguments of a node's functions, in order, if they aren't just columns."""
+    before = node.input.output
+    flat = tuple(e for exprs in node.arguments for e in exprs)
+    if all(e.op == "Column" for e in flat):
+        return None
+    output = tuple(Column(-1 - i, f"_{i}", e.type) for i, e in enumerate(flat))
+    return Segment(before, (Project(output, Node(before), flat),))
+
+
 class PythonEvalStep:
     """Adds the results of functions to each row."""
 
@@ -48,17 +64,15 @@ class PythonEvalStep:
         self.schema = schema_of(node.output)
         before = node.input.output
         self._results = self.schema[len(before) :]
-        flat = [e for arguments in node.arguments for e in arguments]
-        self._prepare: Step | None = None
-        if all(e.op == "Column" for e in flat):
-            places = {column.id: i for i, column in enumerate(before)}
-            given: Columns = before
-            offsets = [[places[e.params["id"]] for e in arguments] for arguments in node.arguments]
+        arguments = computed_arguments(node)
+        self._prepare = arguments.start() if arguments else None
+        if arguments:
+            numbers = count()
+            offsets = [[next(numbers) for _ in exprs] for exprs in node.arguments]
         else:
-            given = tuple(Column(-1 - i, f"_{i}", e.type) for i, e in enumerate(flat))
-            self._prepare = Segment(before, (Project(given, Node(before), tuple(flat)),)).start()
-            numbers = iter(range(len(flat)))
-            offsets = [[next(numbers) for _ in arguments] for arguments in node.arguments]
+            places = {column.id: i for i, column in enumerate(before)}
+            offsets = [[places[e.params["id"]] for e in exprs] for exprs in node.arguments]
+        given = arguments.output if arguments else before
         self._call = _calls(node, given, offsets)
 
     def run(self, batch: Batch) -> tuple[Batch, int | None]:
