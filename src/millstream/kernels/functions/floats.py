@@ -52,7 +52,7 @@ def text_of(x: float, *, single: bool = False, java: int = 17) -> str:
     >>> text_of(-5.5733433563767654e18), text_of(-5.5733433563767654e18, java=21)
     ('-5.5733433563767654E18', '-5.573343356376765E18')
     """
-    if x != x:
+    if math.isnan(x):
         return "NaN"
     sign = "-" if math.copysign(1.0, x) < 0 else ""
     if math.isinf(x):
