@@ -125,3 +125,27 @@ def test_other_names_for_the_corrupt_record(spark):
 def test_an_option_that_changes_numbers_is_refused(spark):
     with pytest.raises(Unsupported, match="locale"):
         check(texts(spark, ["{}"]), F.from_json("s", "a int", {"locale": "de-DE"}))
+
+
+def test_the_vector_kernel_answers_for_well_formed_records(spark):
+    rows = ['{"a":"x","b":1,"c":2,"d":1.5,"e":true}', '{ "e" : false, "d":-0.0, "c":-5 ,"b":9007199254740993, "a":"\\u00e9\\n\\\\\\"\\u0000😀","z":[{"a":[]},NaN0]}'.replace("NaN0", "null"),
+            '{"a":null,"b":null,"c":null,"d":null,"e":null}', None, '{"a":"","b":-9223372036854775808,"c":0,"d":1e22,"e":true,"f":{"a":1,"b":{"b":2}}}', '{"a":"a","b":0,"c":1,"d":12345678901234567890123,"e":false}']  # fmt: skip
+    frame = texts(spark, rows)
+    schema = "a string, b long, c int, d double, e boolean"
+    check(frame, F.from_json("s", schema), vector=True)
+    check(frame, F.from_json("s", schema + ", _corrupt_record string"), vector=True)
+    check(frame, F.from_json("s", schema)["b"], vector=True)
+
+
+ODD = ['{"a":"x","b":1,}', '{"a":"x","b":1,\n }', '{"c":nan,"a":"x","b":1}', '{"a":"x","b":1,"c": -inf}', '{"a":"x","b":1,"c":[INFINITY]}', '{"a":"x","b":1,"c":[1, naN]}', '{"a":"x","b":1,"c":[1,]}', '{"a":"x","a":"y","b":1}',
+       '{"\\u0061":"x","a":"y","b":1}', '{"a":1,"b":1}', '{"a":1.5,"b":1}', '{"a":"x","b":1.0}', '{"a":"x","b":1e2}', '{"a":"x","b":"1"}', '{"a":"x","b":true}', '{"a":"x"}', "null", "[]", "1", "", '{"a":"x","b":9223372036854775808}',
+       '{"a":["x"],"b":1}', '{"a":"x","b":1} y', '{"a":"x","b":1,"c":' + "1" * 1001 + "}", '{"a":"x","b":1,"c":' + "[" * 1001 + "]" * 1001 + "}", '{"a":"x","b":NaN}', '{"a":"x","b":100000000000000000000}']  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ODD)
+def test_the_vector_kernel_refuses_what_only_duckdb_reads(spark, row):
+    columns = [
+        F.from_json("s", "a string, b long").alias("r"),
+        F.from_json("s", "a string, b long, _corrupt_record string"),
+    ]
+    check(texts(spark, [row]), *columns)

@@ -68,7 +68,7 @@ def _decoded(kind: DataType) -> Any:  # noqa: PLR0911 (one for each type)
         if len(set(names)) < len(names):
             raise NotImplementedError
         fields = [(f"f{i}", _nullable(f.dataType), None) for i, f in enumerate(kind)]
-        return msgspec.defstruct("Record", fields, rename={f"f{i}": name for i, name in enumerate(names)})
+        return msgspec.defstruct("Record", fields, rename={f"f{i}": name for i, name in enumerate(names)}, gc=False)
     if isinstance(kind, ArrayType):
         return list[_nullable(kind.elementType)]  # type: ignore[misc]
     if isinstance(kind, MapType):

@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from millstream.errors import DataError
 from millstream.kernels.functions.function import Function, Functions, Python
 from millstream.kernels.json_fast import fast_parser
 from millstream.kernels.json_reader import Partial, Reading, parser
+from millstream.kernels.json_sql import struct_sql
 from millstream.kernels.json_tokens import Leniency
 from millstream.plan.algebra import Expr, Unsupported
 
 _NOT_SUPPORTED = ("locale", "singlevariantcolumn")
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What fixes the meaning of a `from_json`."""
+
+    schema: DataType
+    reading: Reading
+    corrupt: str
+    fail: bool
+
+    @staticmethod
+    def of(e: Expr) -> _Plan:
+        options = {name.lower(): value for name, value in e.params["options"].items()}
+        for name in _NOT_SUPPORTED:
+            if name in options:
+                raise Unsupported(e.op, f"the option {name} is not supported")
+        corrupt = options.get("columnnameofcorruptrecord", e.params["corrupt"])
+        fail = options.get("mode", "PERMISSIVE").upper() == "FAILFAST"
+        return _Plan(e.params["schema"], Reading(Leniency.of(options)), corrupt, fail)
+
+    @property
+    def place(self) -> int | None:
+        """Where the column of corrupt records stands."""
+        names = self.schema.names if isinstance(self.schema, StructType) else []
+        return names.index(self.corrupt) if self.corrupt in names else None
+
+
 def _from_json(e: Expr) -> Python:
-    options = {name.lower(): value for name, value in e.params["options"].items()}
-    for name in _NOT_SUPPORTED:
-        if name in options:
-            raise Unsupported(e.op, f"the option {name} is not supported")
-    mode = options.get("mode", "PERMISSIVE").upper()
-    schema = e.params["schema"]
-    corrupt = options.get("columnnameofcorruptrecord", e.params["corrupt"])
-    reading = Reading(Leniency.of(options))
-    return from_json(schema, reading, corrupt, fail=mode == "FAILFAST")
+    return from_json(_Plan.of(e))
 
 
-def from_json(schema: Any, reading: Reading, corrupt: str, *, fail: bool) -> Callable[[str], Any]:
-    """A function that reads a text by a schema as Spark's `from_json` does."""
+def _from_json_sql(e: Expr, args: Sequence[str]) -> str | None:
+    plan = _Plan.of(e)
+    return struct_sql(plan.schema, plan.place, args[0]) if isinstance(plan.schema, StructType) else None
+
+
+def from_json(plan: _Plan) -> Callable[[str], Any]:
+    """A function that reads a text as Spark's `from_json` does."""
+    schema, reading, place, fail = plan.schema, plan.reading, plan.place, plan.fail
     if isinstance(schema, StructType) and not len(schema) and not fail:
         return lambda text: ()
-    place = schema.names.index(corrupt) if isinstance(schema, StructType) and corrupt in schema.names else None
-    kept = schema if place is None else StructType([f for f in schema if f.name != corrupt])
+    kept = schema if place is None else StructType([f for i, f in enumerate(schema) if i != place])
     read = parser(kept, reading)
     nothing = (None,) * len(kept) if isinstance(schema, StructType) else None
 
@@ -75,4 +100,4 @@ def _names(kind: Any) -> set[str]:
     return set().union(*map(_names, inner))
 
 
-FUNCTIONS: Functions = {"JsonToStructs": Function(_from_json)}
+FUNCTIONS: Functions = {"JsonToStructs": Function(_from_json, _from_json_sql)}
