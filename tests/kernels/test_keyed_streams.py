@@ -13,7 +13,7 @@ from millstream.plan.algebra import Deduplicate, Node
 from millstream.plan.expressions import column_of, items
 from tests.kernels.keyed_oracle import input_rows, moved, operator, optimized, partial
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(900)]
 
 EPOCHS = (
     [(1, "a"), (3, "b"), (4, "a"), (1, "a")],
@@ -73,6 +73,7 @@ QUERIES = [
 @pytest.fixture(scope="module")
 def streams(spark, tmp_path_factory):
     """The epochs' rows, and for each query its frame and what Structured Streaming gave in each epoch."""
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
     place = tmp_path_factory.mktemp("epochs")
     frame = timed(spark.readStream.schema(SCHEMA).json(str(place)))
     running = []

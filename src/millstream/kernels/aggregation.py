@@ -69,9 +69,8 @@ class Aggregation:
 
     def restore(self, data: bytes) -> None:
         """Groups end in the order in which they would have."""
-        self._clock.late, groups = pickle.loads(data)
-        self._groups = {self._code.normal(key): group for key, group in groups.items()}
-        self._tally.restored(len(groups))
+        self._clock.late, self._groups = pickle.loads(data)
+        self._tally.restored(len(self._groups))
         self._ends = Deadlines()
         for key in self._groups:
             end = self._code.end(key)

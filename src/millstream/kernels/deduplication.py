@@ -39,10 +39,9 @@ class DeduplicationFactory(Generated):
         return Deduplication(self)
 
     def write(self, code: Code) -> list[list[str]]:
-        """Functions to fold rows into the keys that were seen, and to make a key that comes from another process."""
+        """The function that folds rows into the keys that were seen."""
         place = {column.id: i for i, column in enumerate(self.columns)}
-        row = [key_part(c.type, f"row[{place[c.id]}]", code) for c in self.keys]
-        key = [key_part(c.type, f"key[{i}]", code) for i, c in enumerate(self.keys)]
+        parts = [key_part(c.type, f"row[{place[c.id]}]", code) for c in self.keys]
         timed = self.event_time
         time = "None" if timed is None else time_part(timed.type, f"row[{place[timed.id]}]")
         end = "time" if timed in self.keys else "None"
@@ -56,7 +55,7 @@ class DeduplicationFactory(Generated):
             "        if time is not None and time <= late:",
             "            dropped += 1",
             "            continue",
-            f"        key = ({''.join(f'{part}, ' for part in row)})",
+            f"        key = ({''.join(f'{part}, ' for part in parts)})",
             "        if key not in seen:",
             f"            seen[key] = end = {end}",
             "            if end is not None:",
@@ -64,7 +63,7 @@ class DeduplicationFactory(Generated):
             "            out.append(row)",
             "    return dropped",
         ]
-        return [fold, ["def normal(key):", f"    return ({''.join(f'{part}, ' for part in key)})"]]
+        return [fold]
 
 
 class Deduplication:
@@ -72,7 +71,6 @@ class Deduplication:
 
     def __init__(self, code: DeduplicationFactory) -> None:
         self._fold = code.function("fold")
-        self._normal = code.function("normal")
         self._seen: dict[Row, int | None] = {}
         self._ends = Deadlines()
         self._clock = Clock()
@@ -94,9 +92,8 @@ class Deduplication:
 
     def restore(self, data: bytes) -> None:
         """Keys are forgotten when they would have been."""
-        self._clock.late, seen = pickle.loads(data)
-        self._seen = {self._normal(key): end for key, end in seen.items()}
-        self._tally.restored(len(seen))
+        self._clock.late, self._seen = pickle.loads(data)
+        self._tally.restored(len(self._seen))
         self._ends = Deadlines()
         for key, end in self._seen.items():
             if end is not None:

@@ -36,13 +36,13 @@ class Groups(Generated):
     def write(self, code: Code) -> list[list[str]]:
         """All functions that the operators need."""
         return [
-            self._normal(code), self._end(), self._new(code), self._merge(code), self._fold(code), self._emit(code)
+            self._key(code), self._end(), self._new(code), self._merge(code), self._fold(code), self._emit(code)
         ]  # fmt: skip
 
     @cached_property
-    def normal(self) -> Callable[[Row], Row]:
-        """A key that may come from another process, as one of this process."""
-        return self.function("normal")
+    def key(self) -> Callable[[Row], Row]:
+        """The key of a row."""
+        return self.function("key")
 
     @cached_property
     def end(self) -> Callable[[Row], int | None]:
@@ -69,9 +69,9 @@ class Groups(Generated):
         """The output rows of keys and groups."""
         return self.function("emit")
 
-    def _normal(self, code: Code) -> list[str]:
-        parts = [key_part(column.type, f"key[{i}]", code) for i, (column, _) in enumerate(self.keys)]
-        return ["def normal(key):", f"    return {_tuple(parts)}"]
+    def _key(self, code: Code) -> list[str]:
+        parts = [key_part(column.type, f"row[{i}]", code) for i, (column, _) in enumerate(self.keys)]
+        return ["def key(row):", f"    return {_tuple(parts)}"]
 
     def _ends(self) -> str:
         """The expression of a key's end."""

@@ -13,13 +13,22 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapTyp
 from millstream.kernels.expressions import Code
 from millstream.plan.algebra import Unsupported
 
-NAN = float("nan")
+
+class OneNaN(float):
+    """The one NaN that keys have: Python finds it by identity, also after it has travelled."""
+
+    def __reduce__(self) -> str:
+        return "NAN"
+
+
+NAN = OneNaN("nan")
 
 
 def one_zero_one_nan(value: float | None) -> float | None:
     """The representative of a floating-point number among those that are one key.
 
-    >>> one_zero_one_nan(-0.0), one_zero_one_nan(float("nan")) is NAN
+    >>> import pickle
+    >>> one_zero_one_nan(-0.0), pickle.loads(pickle.dumps(one_zero_one_nan(float("nan")))) is NAN
     (0.0, True)
     """
     if value is None:

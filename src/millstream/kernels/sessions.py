@@ -81,7 +81,7 @@ class Sessions:
             if end <= late:
                 self._tally.late += 1
                 continue
-            key = code.normal(row[:keys])
+            key = code.key(row)
             group = code.new()
             code.merge(group, row[keys:])
             self._join(key[:at] + key[at + 1 :], (start, end, group))
@@ -135,18 +135,12 @@ class Sessions:
 
     def restore(self, data: bytes) -> None:
         """Sessions end in the order in which they would have."""
-        self._clock.late, sessions, ends = pickle.loads(data)
-        self._sessions = {self._bare(key): known for key, known in sessions.items()}
-        self._total = sum(len(known) for known in sessions.values())
+        self._clock.late, self._sessions, ends = pickle.loads(data)
+        self._total = sum(len(known) for known in self._sessions.values())
         self._tally.restored(self._total)
         self._ends = Deadlines()
         for end, key in ends:
-            self._ends.add(end, self._bare(key))
-
-    def _bare(self, key: Row) -> Row:
-        at = self._position
-        normal = self._code.normal((*key[:at], None, *key[at:]))
-        return normal[:at] + normal[at + 1 :]
+            self._ends.add(end, key)
 
     def counts(self) -> dict[str, int]:
         """What happened to the sessions."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyspark.sql.types import ArrayType, DataType, StructField, StructType
+from pyspark.sql.types import ArrayType, StructField, StructType
 
 from millstream.errors import DataError
 from millstream.kernels.aggregates.buffers import Buffers, Lines, Maker
 from millstream.kernels.expressions import Code
-from millstream.kernels.keys import normalizer
+from millstream.kernels.keys import key_part
 from millstream.plan.algebra import Expr
 
 LIMIT = 1_000_000
@@ -33,10 +33,9 @@ def append_bounded(values: list[Any], more: list[Any]) -> None:
     bounded(values)
 
 
-def add_bounded(values: dict[Any, Any], more: dict[Any, Any]) -> None:
-    """Add a part's values that are new; the first ones stay."""
-    for key, value in more.items():
-        values.setdefault(key, value)
+def add_bounded(values: dict[Any, None], more: dict[Any, None]) -> None:
+    """Add a part's values that are new, after those that are there."""
+    values |= more
     bounded(values)
 
 
@@ -51,24 +50,17 @@ def _list(f: Expr, code: Code) -> Buffers:
 
 
 def _set(f: Expr, code: Code) -> Buffers:
+    kind = f.args[0].type
+
     def update(s: list[str], a: list[str]) -> Lines:
-        add = f"{s[0]}.setdefault({key(a[0])}, {a[0]})"
+        add = f"{s[0]}[{key_part(kind, a[0], code)}] = None"
         return [add] if f.params["nulls"] else [f"if {a[0]} is not None:", f"    {add}"]
 
-    key = _key(f.args[0].type, code)
-    merge = _merge(code)
-    return Buffers((f.type,), ("{}",), update, merge, lambda s: f"list({s[0]}.values())")
-
-
-def _key(kind: DataType, code: Code) -> Callable[[str], str]:
-    normal = normalizer(kind)
-    if normal is None:
-        return lambda text: text
-    name = code.bind(normal, "normal")
-    return lambda text: f"{name}({text})"
+    return Buffers((f.type,), ("{}",), update, _merge(code), lambda s: f"list({s[0]})")
 
 
 def _merge(code: Code) -> Callable[[list[str], list[str]], Lines]:
+    """Sets are dicts, which keep their order, so that a replay gives the same rows."""
     add = code.bind(add_bounded, "add_bounded")
     return lambda s, o: [f"{add}({s[0]}, {o[0]})"]
 
@@ -78,14 +70,11 @@ FUNCTIONS: dict[str, Maker] = {"CollectList": _list, "CollectSet": _set}
 
 def distinct(f: Expr, make: Maker, code: Code) -> Buffers:
     """A function over the distinct values of its arguments: they are kept, and it sees them at the end."""
-    values = [arg for arg in f.args if arg.op != "Literal"]
-    keys = [_key(arg.type, code) for arg in values]
-    row = StructType([StructField(f"v{i}", arg.type) for i, arg in enumerate(values)])
+    row = StructType([StructField(f"v{i}", arg.type) for i, arg in enumerate(f.args) if arg.op != "Literal"])
 
     def update(s: list[str], a: list[str]) -> Lines:
-        used = [name for arg, name in zip(f.args, a) if arg.op != "Literal"]
-        key = "".join(f"{key(name)}, " for key, name in zip(keys, used))
-        return [f"{s[0]}[({key})] = None"]
+        parts = [key_part(arg.type, name, code) for arg, name in zip(f.args, a) if arg.op != "Literal"]
+        return [f"{s[0]}[({''.join(f'{part}, ' for part in parts)})] = None"]
 
     apply = code.bind(_function(f, make), "apply")
     return Buffers((ArrayType(row),), ("{}",), update, _merge(code), lambda s: f"{apply}({s[0]})")
