@@ -7,6 +7,7 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     ByteType,
+    CalendarIntervalType,
     DataType,
     DateType,
     DayTimeIntervalType,
@@ -31,6 +32,8 @@ from millstream.plan.algebra import Expr, Unsupported
 def sql_literal(e: Expr) -> str:
     """A literal with its type."""
     value = e.params["value"]
+    if isinstance(e.type, CalendarIntervalType) and value is not None:
+        return "(to_months({}) + to_days({}) + to_microseconds({}))".format(*value)
     kind = sql_type(e.type)
     if value is None:
         return f"CAST(NULL AS {kind})"
