@@ -167,7 +167,7 @@ def test_what_is_not_native_falls_back_with_one_warning_that_names_the_node(spar
         )  # fmt: skip
     assert query.engine == "structured-streaming"
     assert query.awaitTermination(100)
-    assert spark.table("sorted").count() == 7
+    assert spark.table("sorted").count() == 6
     with pytest.raises(UnsupportedQuery, match="Sort"):
         millstream.write_stream(df).format("noop").outputMode("complete").option("engine", "millstream").start()
     explained = millstream.explain(df, outputMode="complete")

@@ -137,6 +137,7 @@ class StreamWriter:
 
     def _start(self, chosen: Sorted) -> Query:
         spark = self._df.sparkSession
+        self._check_name()  # before the sink takes what belongs to the query that has the name
         check_rules(self._df, self._mode)
         options = chosen.engine_options(self._trigger, total_cores(spark.sparkContext))
         node = translate(self._df)
@@ -158,7 +159,7 @@ class StreamWriter:
             )
         about = _about(plan, self._name, sink)
         with _active_lock:
-            self._claim_name()
+            self._check_name()
             query = Query.start(
                 spark, plan, options, about=about, sink=sink, on_end=lambda: _forget(about.run)
             )
@@ -176,7 +177,7 @@ class StreamWriter:
             given["partitionBy"] = self._partitioning
         return find_sink(self._format, given, self._df.schema, self._mode, self._df.sparkSession, self._name)
 
-    def _claim_name(self) -> None:
+    def _check_name(self) -> None:
         if self._name is not None and any(q.name == self._name and q.isActive for q in _active.values()):
             raise InvalidOption(
                 f"a query named {self._name!r} is running already: stop it first, or choose another name"
