@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from millstream.io.commitlog import CommitLog
 from millstream.io.options import Given, seconds
 from millstream.plan.algebra import Unsupported
 
@@ -21,7 +22,6 @@ SHARE = 0.05
 """Of the time that may go into listing."""
 SETTLED = 1.0
 """A directory whose own time is older than that, and did not change, has nothing new."""
-METADATA = "_spark_metadata"
 
 
 class File(NamedTuple):
@@ -120,7 +120,7 @@ class Discovery:
         pattern = self.where.pattern
         roots = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
         for root in roots:
-            committed = _committed(Path(root) / METADATA)
+            committed = _committed(Path(root))
             if committed is not None:
                 paths: Iterator[str] = iter(committed)
             elif os.path.isdir(root):
@@ -169,20 +169,9 @@ def _hidden(name: str) -> bool:
     return private and not name.startswith(("_common_metadata", "_metadata"))
 
 
-def _committed(log: Path) -> list[str] | None:
-    """The files that a Spark sink's log has committed; None if there is no log."""
-    if not log.is_dir():
+def _committed(folder: Path) -> list[str] | None:
+    """The files that a Spark sink's log has committed there; None if there is no log."""
+    log = CommitLog(folder)
+    if not log.folder.is_dir():
         return None
-    batches = {
-        int(p.name.removesuffix(".compact")): p for p in log.iterdir() if p.name.removesuffix(".compact").isdigit()
-    }
-    start = max((n for n, p in batches.items() if p.name.endswith(".compact")), default=0)
-    files: dict[str, None] = {}
-    for number in sorted(n for n in batches if n >= start):
-        for line in batches[number].read_text().splitlines()[1:]:
-            entry = json.loads(line)
-            if entry["action"] == "add":
-                files[local_path(entry["path"])] = None
-            else:
-                files.pop(local_path(entry["path"]), None)
-    return list(files)
+    return [local_path(json.loads(line)["path"]) for line in log.entries()]

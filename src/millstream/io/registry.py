@@ -19,6 +19,7 @@ from millstream.io.sink import StreamSink
 from millstream.io.sockets import SocketSource
 from millstream.io.source import StreamSource
 from millstream.io.text import text_source
+from millstream.io.writers import file_sink
 from millstream.io.ysb import YsbSource
 from millstream.plan.algebra import Unsupported
 
@@ -65,6 +66,8 @@ def find_sink(
             return ForeachSink(options["function"])
         case "foreachbatch":
             return ForeachBatchSink(spark, schema, mode, options["function"], options)
+        case "parquet" | "text":
+            return file_sink(format.lower(), options, schema, spark)
     raise Unsupported(format, "there is no native sink of this format")
 
 
