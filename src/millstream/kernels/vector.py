@@ -23,6 +23,7 @@ from millstream.plan.algebra import (
     Node,
     PartialAggregate,
     Project,
+    Static,
     StaticJoin,
     Unsupported,
     Watermark,
@@ -40,7 +41,7 @@ class VectorCode:
         self.statements: list[str] = []
         self.marks: list[tuple[str, int]] = []
         """Between one statement and the next: the event-time column, and the delay."""
-        self.tables: dict[str, pa.Table] = {}
+        self.statics: dict[str, Static] = {}
         self.output = columns
         self._start()
         for node in nodes:
@@ -93,8 +94,8 @@ class VectorCode:
         self._env = {c.id: f"c{c.id}" for c in node.output}
 
     def _staticjoin(self, node: StaticJoin) -> None:
-        name = f"static{len(self.tables)}"
-        self.tables[name] = internal_table(node.static.table.rename_columns([f"c{c.id}" for c in node.static.output]))
+        name = f"static{len(self.statics)}"
+        self.statics[name] = node.static
         self._env |= {c.id: f"c{c.id}" for c in node.static.output}
         on = [f"{self._sql(a)} = {self._sql(b)}" for a, b in zip(node.left_keys, node.right_keys)]
         if node.condition is not None:
@@ -142,13 +143,16 @@ def vector_function(columns: Columns, nodes: Sequence[Node]) -> Vector:
     code = VectorCode(columns, nodes)
     schema = arrow_schema(schema_of(code.output))
     connection = _connection()
-    tables = {name: connection.from_arrow(table) for name, table in code.tables.items()}
+    tables = {
+        name: internal_table(static.table.rename_columns([f"c{c.id}" for c in static.output]))
+        for name, static in code.statics.items()
+    }
     names = [f"c{c.id}" for c in columns]
     after = [f"c{c.id}" for c in code.output]
 
     def run(table: pa.Table) -> tuple[pa.Table, int | None]:
-        for name, relation in tables.items():
-            connection.register(name, relation)
+        for name, static in tables.items():
+            connection.register(name, static)
         current = internal_table(table.rename_columns(names))
         mark: int | None = None
         for number, statement in enumerate(code.statements):
