@@ -2,7 +2,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from millstream.plan.algebra import Unsupported
-from millstream.plan.udfs import BATCH_ROWS, read_python_eval, read_python_map
+from millstream.plan.udfs import BATCH_ROWS, LEGACY, read_python_eval, read_python_map
 from tests.kernels.pythoneval import calls_of
 
 pytestmark = pytest.mark.spark
@@ -61,3 +61,13 @@ def test_a_map_that_needs_all_tasks_at_once_is_not_ours(spark):
     (plan,) = calls_of(spark.range(3).mapInArrow(lambda parts: parts, "id bigint", barrier=True))
     with pytest.raises(Unsupported, match="barrier"):
         read_python_map(plan, spark)
+
+
+def test_conversions_of_older_versions_are_not_ours(spark):
+    (plan,) = calls_of(spark.range(3).select(F.udf(lambda x: x, "string")("id")))
+    spark.conf.set(LEGACY, "true")
+    try:
+        with pytest.raises(Unsupported, match=f"set {LEGACY} to false"):
+            read_python_eval(plan, spark)
+    finally:
+        spark.conf.unset(LEGACY)

@@ -63,7 +63,8 @@ class PythonEvalStep:
     def __init__(self, node: PythonEval) -> None:
         self.schema = schema_of(node.output)
         before = node.input.output
-        self._results = self.schema[len(before) :]
+        self._arrow = arrow_schema(self.schema)
+        self._results = [pa.schema([f]) for f in list(self._arrow)[len(before) :]]
         arguments = computed_arguments(node)
         self._prepare = arguments.start() if arguments else None
         if arguments:
@@ -82,10 +83,10 @@ class PythonEvalStep:
         arguments = batch if self._prepare is None else self._prepare.run(batch)[0]
         results = self._call(arguments)
         if batch.is_arrow:
-            arrays = [_array(field, result) for field, result in zip(self._results, results)]
-            table = pa.Table.from_arrays([*batch.arrow.columns, *arrays], schema=arrow_schema(self.schema))
+            arrays = [_array(schema, result) for schema, result in zip(self._results, results)]
+            table = pa.Table.from_arrays([*batch.arrow.columns, *arrays], schema=self._arrow)
             return Batch.of_arrow(self.schema, table), None
-        lists = [_list(field, result) for field, result in zip(self._results, results)]
+        lists = [_list(schema, result) for schema, result in zip(self._results, results)]
         return Batch.of_rows(self.schema, [row + more for row, more in zip(batch.rows, zip(*lists))]), None
 
 
@@ -100,30 +101,30 @@ def _calls(node: PythonEval, given: Columns, offsets: Sequence[Sequence[int]]) -
         return lambda batch: [call(batch) for call in calls]
     used = sorted({i for places in offsets for i in places})
     seen = StructType([StructField(f"_{n}", given[i].type) for n, i in enumerate(used)])
+    schema = arrow_schema(seen)
     worker = Worker(node.functions, [[used.index(i) for i in places] for places in offsets], seen, node.kind, conf)
 
     def run(batch: Batch) -> Sequence[Result]:
         if batch.is_arrow:
             table = batch.arrow.select(used)
         else:
-            table = table_of(arrow_schema(seen), [tuple([row[i] for i in used]) for row in batch.rows])
+            table = table_of(schema, [tuple([row[i] for i in used]) for row in batch.rows])
         return pa.Table.from_batches(worker(table)).columns  # type: ignore[no-any-return]
 
     return run
 
 
-def _array(field: StructField, result: Result) -> Any:
-    """A result as the Arrow array that a batch wants."""
-    kind = arrow_schema(StructType([field])).field(0).type
+def _array(schema: pa.Schema, result: Result) -> Any:
+    """A result as the Arrow array that a batch with this column wants."""
+    kind = schema.field(0).type
     return array_of(result, kind) if isinstance(result, list) else result.cast(kind)
 
 
-def _list(field: StructField, result: Result) -> list[Any]:
+def _list(schema: pa.Schema, result: Result) -> list[Any]:
     """A result as internal values."""
     if isinstance(result, list):
         return result
-    table = pa.Table.from_arrays([_array(field, result)], schema=arrow_schema(StructType([field])))
-    return [value for (value,) in rows_of(table)]
+    return [value for (value,) in rows_of(pa.Table.from_arrays([_array(schema, result)], schema=schema))]
 
 
 class PythonMapStep:
@@ -131,6 +132,7 @@ class PythonMapStep:
 
     def __init__(self, node: PythonMap) -> None:
         self.schema = schema_of(node.output)
+        self._arrow = arrow_schema(self.schema)
         self._name = node.function.name
         self._strict = node.kind == PythonEvalType.SQL_MAP_ARROW_ITER_UDF
         seen = StructType([StructField("_0", schema_of(node.input.output))])
@@ -140,20 +142,15 @@ class PythonMapStep:
         """The rows that the function makes of these."""
         if not len(batch):
             return Batch.of_rows(self.schema, []), None
-        rows = pa.Table.from_arrays([_struct(batch.arrow)], ["_0"])
+        rows = pa.table([batch.arrow.combine_chunks().to_struct_array()], ["_0"])
         made = [ArrowBatchTransformer.flatten_struct(b) for b in self._worker(rows)]
-        target = arrow_schema(self.schema)
-        tables = [self._checked(b, target) for b in made if b.num_rows]
-        return Batch.of_arrow(self.schema, pa.concat_tables(tables) if tables else target.empty_table()), None
+        tables = [self._checked(b) for b in made if b.num_rows]
+        return Batch.of_arrow(self.schema, pa.concat_tables(tables) if tables else self._arrow.empty_table()), None
 
-    def _checked(self, made: pa.RecordBatch, target: pa.Schema) -> pa.Table:
+    def _checked(self, made: pa.RecordBatch) -> pa.Table:
         if self._strict:
             types = [from_arrow_type(field.type).simpleString() for field in made.schema]
             wanted = [field.dataType.simpleString() for field in self.schema]
             if types != wanted:
                 raise FunctionFailed(f"Python function {self._name!r} returned columns of types {types}, not {wanted}")
-        return pa.Table.from_arrays([c.cast(f.type) for c, f in zip(made.columns, target)], schema=target)
-
-
-def _struct(table: pa.Table) -> Any:
-    return table.combine_chunks().to_struct_array()
+        return pa.Table.from_arrays([c.cast(f.type) for c, f in zip(made.columns, self._arrow)], schema=self._arrow)

@@ -22,6 +22,7 @@ KINDS = {
 }
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 ENCRYPTION = "spark.io.encryption.enabled"
+LEGACY = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled"
 
 
 def read_python_eval(plan: Java, spark: SparkSession) -> PythonEval:
@@ -30,6 +31,9 @@ def read_python_eval(plan: Java, spark: SparkSession) -> PythonEval:
     kind = BATCHED if name == "BatchEvalPython" else int(plan.evalType())
     if kind not in KINDS:
         raise Unsupported(name, f"functions of evaluation type {kind}")
+    conf = _conf(spark)
+    if kind == PythonEvalType.SQL_ARROW_BATCHED_UDF and conf.get(LEGACY) == "true":
+        raise Unsupported(name, f"conversions of older versions; set {LEGACY} to false")
     below = _columns(plan.child().output())
     calls = [_call(udf, spark) for udf in items(plan.udfs())]
     return PythonEval(
@@ -38,7 +42,7 @@ def read_python_eval(plan: Java, spark: SparkSession) -> PythonEval:
         tuple(function for function, _ in calls),
         tuple(arguments for _, arguments in calls),
         kind,
-        _conf(spark),
+        conf,
     )
 
 
