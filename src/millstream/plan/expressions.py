@@ -75,6 +75,15 @@ def _json(e: Java) -> dict[str, Any]:
     return {"schema": type_of(e.schema()), "options": string_map(e.options())} | _zone(e) | settings
 
 
+def _to_json(e: Java) -> dict[str, Any]:
+    evaluator = e.targetObject().value()
+    return {"options": string_map(evaluator.options()), "timezone": option(evaluator.timeZoneId())}
+
+
+def _patterns(e: Java) -> dict[str, Any]:
+    return {"patterns": [None if p is None else str(p.toString()) for p in items(e.patterns())]}
+
+
 def _literal(e: Java) -> dict[str, Any]:
     return {"value": internal(e.value(), e.dataType())}
 
@@ -122,10 +131,14 @@ def _map_policy(e: Java) -> dict[str, Any]:
     return {"last_wins": SparkSession.active().conf.get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN"}
 
 
+def _pattern_policy() -> dict[str, Any]:
+    return {"policy": SparkSession.active().conf.get("spark.sql.legacy.timeParserPolicy")}
+
+
 MAP_BUILDERS = ("CreateMap", "MapFromArrays", "MapFromEntries", "MapConcat", "StringToMap", "TransformKeys")
-CLOCKS = ("Hour", "Minute", "Second", "SecondWithFraction", "FromUnixTime", "DateFormatClass")
+CLOCKS = ("Hour", "Minute", "Second", "SecondWithFraction", "TruncTimestamp")
 TIME_ARITHMETIC = ("SubtractTimestamps", "TimestampAddInterval", "TimestampAddYMInterval", "MonthsBetween", "Sequence")
-TIME_READERS = ("MakeTimestamp", "GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
+TIME_READERS = ("GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
 PARAMS: dict[str, Reader] = {
     "Literal": _literal,
     "Cast": _cast,
@@ -137,14 +150,20 @@ PARAMS: dict[str, Reader] = {
     **dict.fromkeys(("GetStructField", "GetArrayStructFields"), lambda e: {"ordinal": int(e.ordinal())}),
     "Size": lambda e: {"null_is_negative": bool(e.legacySizeOfNull())},
     **dict.fromkeys(MAP_BUILDERS, _map_policy),
-    **dict.fromkeys((*CLOCKS, *TIME_ARITHMETIC, "TruncTimestamp"), _zone),
+    **dict.fromkeys((*CLOCKS, *TIME_ARITHMETIC), _zone),
     **dict.fromkeys(("TimestampAdd", "TimestampDiff"), lambda e: {"unit": str(e.unit())} | _zone(e)),
-    **dict.fromkeys(TIME_READERS, lambda e: _ansi(e) | _zone(e)),
+    **dict.fromkeys(("FromUnixTime", "DateFormatClass"), lambda e: _zone(e) | _pattern_policy()),
+    **dict.fromkeys(TIME_READERS, lambda e: _ansi(e) | _zone(e) | _pattern_policy()),
+    "MakeTimestamp": lambda e: _ansi(e) | _zone(e),
     "DateAddInterval": lambda e: {"ansi": bool(e.ansiEnabled())} | _zone(e),
     "ArrayExists": lambda e: {"three_valued": bool(e.followThreeValuedLogic())},
     "ArraySort": lambda e: {"null_is_equal": bool(e.allowNullComparisonResult())},
     "LambdaVariable": lambda e: {"id": int(e.exprId().id()), "name": str(e.name())},
     "JsonToStructs": _json,
+    **dict.fromkeys(("Murmur3Hash", "XxHash64"), lambda e: {"seed": int(e.seed())}),
+    **dict.fromkeys(("Like", "ILike"), lambda e: {"escape": str(e.escapeChar())}),
+    **dict.fromkeys(("LikeAll", "LikeAny", "NotLikeAll", "NotLikeAny"), _patterns),
+    "StructsToJsonEvaluator.evaluate": _to_json,
 }
 """How to read what a class needs beside its children."""
 
