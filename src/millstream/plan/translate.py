@@ -28,6 +28,7 @@ from millstream.plan.algebra import (
 from millstream.plan.expressions import Java, column_of, expression, items
 from millstream.plan.sources import read_source
 from millstream.plan.udfs import read_python_eval, read_python_map
+from millstream.plan.windows import recognised
 
 STATIC_LIMIT = 48 << 20
 """Bytes of a static table that may go to every slot inside the plan."""
@@ -93,7 +94,7 @@ class Translator:
         return reader(plan)
 
     def _project(self, plan: Java) -> Node:
-        return Project(_output(plan), self.node(plan.child()), tuple(expression(e) for e in items(plan.projectList())))
+        return Project(_output(plan), self.node(plan.child()), tuple(recognised(expression(e)) for e in items(plan.projectList()))
 
     def _filter(self, plan: Java) -> Node:
         return Filter(_output(plan), self.node(plan.child()), expression(plan.condition()))
@@ -107,7 +108,7 @@ class Translator:
         return Watermark(_output(plan), self.node(plan.child()), column, int(delay) * 1000)
 
     def _expand(self, plan: Java) -> Node:
-        projections = tuple(tuple(expression(e) for e in items(p)) for p in items(plan.projections()))
+        projections = tuple(tuple(recognised(expression(e)) for e in items(p)) for p in items(plan.projections()))
         return Expand(_output(plan), self.node(plan.child()), projections)
 
     def _generate(self, plan: Java) -> Node:

@@ -1,0 +1,29 @@
+"""Time windows: the struct of start and end that a row's time falls into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from millstream.kernels.functions.function import Function, Functions
+from millstream.plan.algebra import Expr
+
+
+def _python(e: Expr) -> Callable[[int], tuple[int, int]]:
+    size, slide, start, back = (e.params[name] for name in ("size", "slide", "start", "back"))
+
+    def window(time: int) -> tuple[int, int]:
+        begin = time - (time - start) % slide - back
+        return begin, begin + size
+
+    return window
+
+
+def _sql(e: Expr, args: Sequence[str]) -> str:
+    """DuckDB's remainder has the sign of its left side: adding a whole slide and taking it again has none."""
+    size, slide, start, back = (e.params[name] for name in ("size", "slide", "start", "back"))
+    begin = f"({args[0]} - (({args[0]} - {start}) % {slide} + {slide}) % {slide} - {back})"
+    window = f"{{'start': {begin}, 'end': {begin} + {size}}}"
+    return f"CASE WHEN {args[0]} IS NULL THEN NULL ELSE {window} END"
+
+
+FUNCTIONS: Functions = {"TimeWindow": Function(_python, _sql)}
