@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from millstream.errors import InvalidOption
@@ -62,6 +62,10 @@ class Given:
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._values
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        """All options as text, with the names that were given."""
+        return ((name, str(value)) for name, value in self._values.values())
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """An option as text."""

@@ -10,9 +10,11 @@ from pyspark.sql.types import StructType
 from millstream.io.datasources import RateDataSource, YsbDataSource
 from millstream.io.delivered import ConsoleSink, ForeachBatchSink
 from millstream.io.foreach import ForeachSink
+from millstream.io.jsonlines import json_source
 from millstream.io.memory import MemorySink
 from millstream.io.noop import NoopSink
 from millstream.io.options import Given
+from millstream.io.parquet import parquet_source
 from millstream.io.python import PythonSource
 from millstream.io.rate import RateMicroBatchSource, RateSource, SparkRateSource
 from millstream.io.sink import StreamSink
@@ -31,6 +33,8 @@ SOURCES: dict[str, Callable[[Options, StructType], StreamSource]] = {
     "rate": lambda options, schema: SparkRateSource(options),
     "rate-micro-batch": lambda options, schema: RateMicroBatchSource(options),
     "socket": lambda options, schema: SocketSource(options),
+    "json": lambda options, schema: json_source(Given("json", options), schema),
+    "parquet": lambda options, schema: parquet_source(Given("parquet", options), schema),
     "text": lambda options, schema: text_source(Given("text", options), schema),
 }
 
