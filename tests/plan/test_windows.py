@@ -9,16 +9,22 @@ from millstream.plan.windows import recognised
 pytestmark = pytest.mark.spark
 
 WINDOWS = {
-    "tumbling": (F.window("t", "10 seconds"), [(10_000_000, 10_000_000, 0, 0)]),
-    "sliding": (F.window("t", "9 seconds", "4 seconds"), [(9_000_000, 4_000_000, 0, n * 4_000_000) for n in range(3)]),
-    "shifted": (F.window("t", "1 hour", startTime="15 minutes"), [(3_600_000_000, 3_600_000_000, 900_000_000, 0)]),
+    "tumbling": (lambda: F.window("t", "10 seconds"), [(10_000_000, 10_000_000, 0, 0)]),
+    "sliding": (
+        lambda: F.window("t", "9 seconds", "4 seconds"),
+        [(9_000_000, 4_000_000, 0, n * 4_000_000) for n in range(3)],
+    ),
+    "shifted": (
+        lambda: F.window("t", "1 hour", startTime="15 minutes"),
+        [(3_600_000_000, 3_600_000_000, 900_000_000, 0)],
+    ),
 }
 
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_every_window_is_found_with_its_numbers(spark, name):
     window, expected = WINDOWS[name]
-    df = spark.createDataFrame([(1,)], "t int").select(F.timestamp_seconds("t").alias("t")).groupBy(window).count()
+    df = spark.createDataFrame([(1,)], "t int").select(F.timestamp_seconds("t").alias("t")).groupBy(window()).count()
     plan = df._jdf.queryExecution().optimizedPlan()
     while plan.nodeName() not in ("Expand", "Project"):
         plan = plan.children().apply(0)

@@ -94,7 +94,8 @@ class Translator:
         return reader(plan)
 
     def _project(self, plan: Java) -> Node:
-        return Project(_output(plan), self.node(plan.child()), tuple(recognised(expression(e)) for e in items(plan.projectList()))
+        exprs = tuple(recognised(expression(e)) for e in items(plan.projectList()))
+        return Project(_output(plan), self.node(plan.child()), exprs)
 
     def _filter(self, plan: Java) -> Node:
         return Filter(_output(plan), self.node(plan.child()), expression(plan.condition()))
