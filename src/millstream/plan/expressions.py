@@ -139,6 +139,7 @@ MAP_BUILDERS = ("CreateMap", "MapFromArrays", "MapFromEntries", "MapConcat", "St
 CLOCKS = ("Hour", "Minute", "Second", "SecondWithFraction", "TruncTimestamp")
 TIME_ARITHMETIC = ("SubtractTimestamps", "TimestampAddInterval", "TimestampAddYMInterval", "MonthsBetween", "Sequence")
 TIME_READERS = ("GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
+DECIMAL_CHECKS = ("CheckOverflow", "CheckOverflowInSum", "MakeDecimal", "DecimalDivideWithOverflowCheck")
 PARAMS: dict[str, Reader] = {
     "Literal": _literal,
     "Cast": _cast,
@@ -148,6 +149,7 @@ PARAMS: dict[str, Reader] = {
         ("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "Elt", "MakeDate", "NextDay", "MakeInterval"), _ansi
     ),
     **dict.fromkeys(("GetStructField", "GetArrayStructFields"), lambda e: {"ordinal": int(e.ordinal())}),
+    **dict.fromkeys(DECIMAL_CHECKS, lambda e: {"null_on_overflow": bool(e.nullOnOverflow())}),
     "Size": lambda e: {"null_is_negative": bool(e.legacySizeOfNull())},
     **dict.fromkeys(MAP_BUILDERS, _map_policy),
     **dict.fromkeys((*CLOCKS, *TIME_ARITHMETIC), _zone),

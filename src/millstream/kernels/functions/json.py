@@ -10,10 +10,10 @@ from pyspark.sql.types import DataType, StructType
 
 from millstream.errors import DataError
 from millstream.kernels.functions.function import Function, Functions, Python
-from millstream.kernels.json_fast import fast_parser
-from millstream.kernels.json_reader import Partial, Reading, parser
-from millstream.kernels.json_sql import struct_sql
-from millstream.kernels.json_tokens import Leniency
+from millstream.kernels.functions.json_fast import fast_parser
+from millstream.kernels.functions.json_reader import Partial, Reading, parser
+from millstream.kernels.functions.json_sql import struct_sql
+from millstream.kernels.functions.json_tokens import Leniency
 from millstream.plan.algebra import Expr, Unsupported
 
 _NOT_SUPPORTED = ("locale", "singlevariantcolumn")

@@ -26,9 +26,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from millstream.kernels.json_reader import Parse, Reading
-from millstream.kernels.json_tokens import MAX_NUMBER, JsonError
-from millstream.kernels.json_values import RANGES, between, fixed, from_base64
+from millstream.kernels.functions.json_reader import Parse, Reading
+from millstream.kernels.functions.json_tokens import MAX_NUMBER, JsonError
+from millstream.kernels.functions.json_values import RANGES, between, fixed, from_base64
 
 Finish = Callable[[Any], Any]
 

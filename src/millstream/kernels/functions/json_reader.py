@@ -25,9 +25,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from millstream.kernels.json_tokens import STRICT, JsonError, Kind, Leniency, Tokens, whole
-from millstream.kernels.json_values import RANGES, fixed, from_base64, single
-from millstream.kernels.json_writer import copied
+from millstream.kernels.functions.json_tokens import STRICT, JsonError, Kind, Leniency, Tokens, whole
+from millstream.kernels.functions.json_values import RANGES, fixed, from_base64, single
+from millstream.kernels.functions.json_writer import copied
 from millstream.plan.algebra import Unsupported
 
 Converter = Callable[[Tokens], Any]

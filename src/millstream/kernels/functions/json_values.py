@@ -12,7 +12,7 @@ from struct import pack, unpack
 
 from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType
 
-from millstream.kernels.json_tokens import JsonError
+from millstream.kernels.functions.json_tokens import JsonError
 
 RANGES: dict[type[DataType], tuple[int, int]] = {
     ByteType: (-(2**7), 2**8 - 1),  # Jackson takes a byte to be either signed or unsigned

@@ -6,7 +6,8 @@ import math
 import re
 from struct import unpack
 
-from millstream.kernels.json_tokens import JsonError, Kind, Tokens
+from millstream.kernels.functions.floats import text_of
+from millstream.kernels.functions.json_tokens import JsonError, Kind, Tokens
 
 _NAMED = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _ESCAPED = {**{chr(i): f"\\u{i:04X}" for i in range(32)}, **_NAMED}
@@ -25,31 +26,10 @@ def quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def double_text(value: float) -> str:
-    """A double as Java writes it.
-
-    >>> double_text(1e7), double_text(0.001), double_text(123.0), double_text(1e-4)
-    ('1.0E7', '0.001', '123.0', '1.0E-4')
-    """
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return f"{value!r}" if "e" not in repr(value) else f"{value:f}"
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    if not exponent:
-        sign = "-" if value < 0 else ""
-        digits = repr(abs(value)).replace(".", "")
-        point = repr(abs(value)).index(".")
-        bare = digits.lstrip("0")
-        power = point - (len(digits) - len(bare)) - 1
-        bare = bare.rstrip("0") or "0"
-        return f"{sign}{bare[0]}.{bare[1:] or '0'}E{power}"
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
-
-
-def number(value: float) -> str:
-    """A double in JSON: what is not finite stands in quotes."""
-    return double_text(value) if math.isfinite(value) else f'"{double_text(value)}"'
+def number(value: float, java: int = 17, *, single: bool = False) -> str:
+    """A number with a point in JSON: what is not finite stands in quotes."""
+    text = text_of(value, java=java, single=single)
+    return text if math.isfinite(value) else f'"{text}"'
 
 
 def copied(tokens: Tokens) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from pyspark.sql.types import BooleanType, DataType, DoubleType, IntegerType, LongType, StringType, StructType
 
-from millstream.kernels.json_tokens import MAX_DEPTH
+from millstream.kernels.functions.json_tokens import MAX_DEPTH
 
 REFUSE = "error('this JSON is for the scalar kernel')"
 _BLANK = r"[ \t\r\n]*"
