@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pyspark.sql.types import (
     BooleanType,
@@ -17,7 +16,6 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from millstream.errors import DataError
 from millstream.kernels.functions.conversions import WHOLE, Casting, converter
 from millstream.kernels.functions.floats import float32
 from millstream.kernels.functions.function import Function, Functions, Python, Template, inline
@@ -37,18 +35,7 @@ def _cast(e: Expr) -> Python:
         return Template("{single}({0})", {"single": float32})
     if isinstance(target, StringType) and type(source) in WHOLE:
         return "str({0})"
-    mode = e.params["mode"]
-    convert = converter(Casting(source, target, mode != "LEGACY", e.params["timezone"], e.params.get("java", 17)))
-    if mode != "TRY":
-        return convert
-
-    def attempt(x: Any) -> Any:
-        try:
-            return convert(x)
-        except DataError:
-            return None
-
-    return attempt
+    return converter(Casting(source, target, e.params["mode"], e.params["timezone"], e.params.get("java", 17)))
 
 
 def _only_widens(source: DataType, target: DataType) -> bool:

@@ -64,13 +64,18 @@ class Casting:
 
     source: DataType
     target: DataType
-    ansi: bool
+    mode: str
     timezone: str | None
     java: int
 
+    @property
+    def ansi(self) -> bool:
+        """Whether what can't be converted is an error, if only to become null where somebody tries."""
+        return self.mode != "LEGACY"
+
     def inside(self, source: DataType, target: DataType) -> Convert:
         """The conversion of what a nested value consists of; null stays null."""
-        convert = converter(Casting(source, target, self.ansi, self.timezone, self.java))
+        convert = converter(Casting(source, target, self.mode, self.timezone, self.java))
         return lambda x: None if x is None else convert(x)
 
     def malformed(self, text: str) -> None:
@@ -98,7 +103,17 @@ def converter(c: Casting) -> Convert:
     convert = make(c) if make else None
     if convert is None:
         raise Unsupported("Cast", f"no kernel from {c.source.simpleString()} to {c.target.simpleString()}")
-    return convert
+    return _attempt(convert) if c.mode == "TRY" else convert
+
+
+def _attempt(convert: Convert) -> Convert:
+    def attempt(x: Any) -> Any:
+        try:
+            return convert(x)
+        except DataError:
+            return None
+
+    return attempt
 
 
 def _to_boolean(c: Casting) -> Convert | None:
@@ -241,7 +256,7 @@ def _to_decimal(c: Casting) -> Convert | None:
     if isinstance(c.source, (FloatType, DoubleType)):
         return lambda x: rounded(decimal_of(x, c.java)) if math.isfinite(x) else None
     if isinstance(c.source, TimestampType):
-        return lambda t: rounded(decimal_of(t / 1_000_000, c.java))
+        return lambda t: rounded(Decimal(t).scaleb(-6, EXACT))
     if isinstance(c.source, BooleanType) or type(c.source) in WHOLE:
         return lambda x: rounded(Decimal(x))
     return (lambda x: None) if isinstance(c.source, DateType) else None
