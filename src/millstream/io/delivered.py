@@ -26,8 +26,9 @@ class ForeachBatchSink(CollectedSink):
 
     name = "ForeachBatchSink"
 
-    def __init__(self, spark: Any, schema: StructType, mode: str, function: Any, options: Mapping[str, Any]) -> None:
+    def __init__(self, spark: Any, schema: StructType, mode: str, options: Mapping[str, Any]) -> None:
         super().__init__(schema, mode)
+        function = options.get("function")
         if not callable(function):
             raise InvalidOption(f"foreachBatch takes a function of a DataFrame and a number, not {function!r}")
         self._spark = spark

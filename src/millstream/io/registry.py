@@ -16,6 +16,7 @@ from millstream.io.noop import NoopSink
 from millstream.io.options import Given
 from millstream.io.parquet import parquet_source
 from millstream.io.python import PythonSource
+from millstream.io.pythonsink import PythonSink
 from millstream.io.rate import RateMicroBatchSource, RateSource, SparkRateSource
 from millstream.io.sink import StreamSink
 from millstream.io.sockets import SocketSource
@@ -52,6 +53,19 @@ def find_source(format: str, options: Options, schema: StructType, pickled: byte
     raise Unsupported(format, "there is no native source of this format")
 
 
+Sinks = dict[str, Callable[[Mapping[str, Any], StructType, str, Any, str | None], StreamSink]]
+
+SINKS: Sinks = {
+    "noop": lambda options, schema, mode, spark, name: NoopSink(),
+    "memory": lambda options, schema, mode, spark, name: MemorySink(spark, schema, mode, name),
+    "console": lambda options, schema, mode, spark, name: ConsoleSink(spark, schema, mode, options),
+    "foreach": lambda options, schema, mode, spark, name: ForeachSink(options["function"]),
+    "foreachbatch": lambda options, schema, mode, spark, name: ForeachBatchSink(spark, schema, mode, options),
+    "parquet": lambda options, schema, mode, spark, name: file_sink("parquet", options, schema, spark),
+    "text": lambda options, schema, mode, spark, name: file_sink("text", options, schema, spark),
+}
+
+
 def find_sink(
     format: str, options: Mapping[str, Any], schema: StructType, mode: str, spark: Any, name: str | None
 ) -> StreamSink:
@@ -59,20 +73,10 @@ def find_sink(
 
     Beside Spark's options there are `function`, for `foreach` and `foreachBatch`, and `partitionBy`.
     """
-    match format.lower():
-        case "noop":
-            return NoopSink()
-        case "memory":
-            return MemorySink(spark, schema, mode, name)
-        case "console":
-            return ConsoleSink(spark, schema, mode, options)
-        case "foreach":
-            return ForeachSink(options["function"])
-        case "foreachbatch":
-            return ForeachBatchSink(spark, schema, mode, options["function"], options)
-        case "parquet" | "text":
-            return file_sink(format.lower(), options, schema, spark)
-    raise Unsupported(format, "there is no native sink of this format")
+    make = SINKS.get(format.lower())
+    if make is not None:
+        return make(options, schema, mode, spark, name)
+    return PythonSink(spark, format, options, schema, mode)
 
 
 def register(spark: Any) -> None:
