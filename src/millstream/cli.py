@@ -27,7 +27,7 @@ def _show(result: dict[str, Any], as_json: bool) -> None:
 
 
 def _progress(text: str) -> None:
-    errors.print(text, style="dim")
+    errors.print(text, style="dim", soft_wrap=True)
 
 
 def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[int]:
@@ -127,6 +127,58 @@ def memory(slots: int, epochs: int, group_size: int, as_json: bool) -> None:
     _show(_with_session(slots, lambda spark: resources.memory(
         spark, slots=slots, epochs=epochs, group_size=group_size, progress=_progress
     )), as_json)  # fmt: skip
+
+
+def _names(_: click.Context, __: click.Parameter, value: str) -> list[str]:
+    return [name.strip() for name in value.split(",")]
+
+
+WORKLOAD_OPTIONS = [
+    click.option("--max", "maximum", is_flag=True, help="Events per second from files, as fast as it goes."),
+    click.option("--rate", type=positive, help="Final window latency at so many events a second."),
+    click.option("--events", default=1_000_000, show_default=True, type=positive, help="With --max."),
+    click.option("--files", default=8, show_default=True, type=positive, help="With --max: files of JSON lines."),
+    click.option("--repeat", default=3, show_default=True, type=positive, help="With --max: trials of each engine."),
+    click.option("--seconds", default=40, show_default=True, type=click.IntRange(min=4), help="With --rate."),
+    click.option("--interval", default=10.0, show_default=True, type=click.FloatRange(min=1),
+                 help="With --rate: Millstream's epoch, in ms."),
+    click.option("--engines", default="millstream,structured-streaming", show_default=True, callback=_names,
+                 help="Of millstream, structured-streaming and, with --max, kernel."),
+    click.option("--slots", default=2, show_default=True, type=positive),
+    click.option("--window", help="Length of the windows, such as 1s or '10 seconds'; else the workload's own."),
+    click.option("--udf", is_flag=True, help="With a Python function in the query."),
+    click.option("--partial", default="on", show_default=True, type=click.Choice(["on", "off"]),
+                 help="Partial aggregation before the exchange, of Millstream and the kernel."),
+    click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write a PNG."),
+    json_option,
+]  # fmt: skip
+
+
+def _workload(name: str, help: str) -> None:
+    """Add the command of one workload."""
+
+    def command(**given: Any) -> None:
+        from millstream.bench import compare
+
+        plot, as_json = given.pop("plot"), given.pop("as_json")
+        wanted = compare.Wanted(workload=name, **given)
+        result = _with_session(wanted.slots, lambda spark: compare.run(spark, wanted, _progress))
+        if plot is not None:
+            from millstream.bench.plots import plot_comparison
+
+            plot_comparison(result, plot)
+            _progress(f"wrote {plot}")
+        _show(result, as_json)
+        if not result["results_equal"]:
+            errors.print("the results are not Spark's own", style="red")
+            sys.exit(1)
+
+    for option in reversed(WORKLOAD_OPTIONS):
+        command = option(command)
+    bench.command(name=name, help=help)(command)
+
+
+_workload("ysb", "The Yahoo streaming benchmark: views counted for each campaign and window.")
 
 
 @main.group()

@@ -32,3 +32,29 @@ def plot_coordination(result: dict[str, Any], path: Path) -> None:
     figure.tight_layout()
     figure.savefig(path, dpi=130)
     plt.close(figure)
+
+
+def plot_comparison(result: dict[str, Any], path: Path) -> None:
+    """Events per second of each engine, or how its final window latencies are distributed."""
+    figure, axis = plt.subplots(figsize=(6, 3.6))
+    if result["mode"] == "max":
+        names = list(result["engines"])
+        axis.barh(names, [result["engines"][name]["events_per_s"] for name in names], color="#00798c")
+        axis.set(xlabel="events per second, from files")
+    else:
+        for name, engine in result["engines"].items():
+            late = sorted(engine["latencies_ms"])
+            axis.step(late, [(i + 1) / len(late) for i in range(len(late))], where="post", label=name)
+        axis.set(xlabel="final window latency, ms", ylabel="share of windows", xscale="log", ylim=(0, 1.02))
+        axis.legend(frameon=False)
+    axis.grid(alpha=0.3)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.set_title(_title(result), fontsize=10)
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def _title(result: dict[str, Any]) -> str:
+    size = f"{result['events']:,} events" if result["mode"] == "max" else f"{result['rate']:,} events/s"
+    return f"{result['bench']}, {size}, {result['slots']} slots"

@@ -1,0 +1,186 @@
+"""The engines that are compared, each with the settings that serve it best on one machine."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from millstream.api.options import Sorted, Trigger
+from millstream.api.query import Query
+from millstream.api.writer import write_stream
+from millstream.bench.results import collected
+from millstream.bench.workloads import Workload
+from millstream.io.collected import HandOver
+from millstream.io.sink import ALL_MODES, SlotSinkFactory
+from millstream.kernels.batch import Batch
+from millstream.plan.stages import Settings, Stages
+from millstream.plan.translate import translate
+
+TABLE = "millstream_bench"
+
+Arrivals = list[tuple[float, Batch]]
+"""What came to a sink, and when."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the engines of one run share."""
+
+    spark: SparkSession
+    workload: Workload
+    folder: Path
+    """For checkpoints."""
+    slots: int
+    interval: float = 0.01
+    partial: bool = True
+
+
+class Drained(NamedTuple):
+    """A run over everything that was there."""
+
+    seconds: float
+    batches: list[Batch]
+
+
+class Engine(ABC):
+    """One way to run a query."""
+
+    name: ClassVar[str]
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, str]:
+        """What was set, and why."""
+
+    @abstractmethod
+    def drain(self, frame: DataFrame) -> Drained:
+        """Run a query over everything that is there."""
+
+
+class StreamEngine(Engine):
+    """An engine that also runs on as rows come."""
+
+    def drain(self, frame: DataFrame) -> Drained:
+        """From the query's start to its end; its rows go to the memory sink."""
+        began = time.perf_counter()
+        writer = self.writer(frame).format("memory").queryName(TABLE)
+        writer.trigger(availableNow=True).start().awaitTermination()
+        seconds = time.perf_counter() - began
+        return Drained(seconds, [collected(self.setup.spark.table(TABLE))])
+
+    @abstractmethod
+    def writer(self, frame: DataFrame) -> Any:
+        """The frame's writer with the engine's settings."""
+
+    @abstractmethod
+    def start(self, frame: DataFrame, arrivals: Arrivals) -> Any:
+        """Start a query that goes on, with its results going to `arrivals`."""
+
+    @abstractmethod
+    def processed(self, query: Any) -> int:
+        """How many rows of its source the query has done with."""
+
+
+class Millstream(StreamEngine):
+    """The engine that this package is."""
+
+    name = "millstream"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {
+            "slots": str(self.setup.slots),
+            "epoch": f"{self.setup.interval * 1000:g} ms; from files back to back",
+            "partialAggregation": "on" if self.setup.partial else "off",
+            "sink": "memory from files; at a rate a sink at the driver, timed when the rows are there",
+        }
+
+    def writer(self, frame: DataFrame) -> Any:
+        writer = write_stream(frame).outputMode(self.setup.workload.mode).option("slots", self.setup.slots)
+        return writer.options(engine="millstream", partialAggregation=self.setup.partial)
+
+    def start(self, frame: DataFrame, arrivals: Arrivals) -> Any:
+        setup = self.setup
+        settings = Settings(setup.slots, setup.workload.mode, partial=setup.partial)
+        plan = Stages(settings).plan(translate(frame), HandOver)
+        options = Sorted.of({"slots": setup.slots}).engine_options(Trigger(setup.interval), setup.slots)
+        return Query.start(setup.spark, plan, options, sink=ArrivalsSink(frame.schema, arrivals))
+
+    def processed(self, query: Any) -> int:
+        return int(query.rows)
+
+
+class ArrivalsSink:
+    """The driver's half of a sink that keeps the moments at which rows come."""
+
+    name = "arrivals"
+    modes = ALL_MODES
+
+    def __init__(self, schema: Any, arrivals: Arrivals) -> None:
+        self._schema = schema
+        self._arrivals = arrivals
+
+    def slot_half(self) -> SlotSinkFactory:
+        return HandOver
+
+    def take(self, partition: int, epoch: int, payload: bytes) -> None:
+        batch = Batch.from_bytes(self._schema, payload)
+        self._arrivals.append((time.time(), batch))
+
+    def commit(self, epoch: int) -> None:
+        """What is taken has arrived."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class StructuredStreaming(StreamEngine):
+    """Spark's own engine."""
+
+    name = "structured-streaming"
+    CONFIGURATION: ClassVar = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        "spark.sql.streaming.numRecentProgressUpdates": "1000000",
+    }
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        for name, value in self.CONFIGURATION.items():
+            setup.spark.conf.set(name, value)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {
+            "spark.sql.shuffle.partitions": "2: a task for each core, and no more to schedule",
+            "trigger": "at a rate none: the next batch starts as soon as one ends; from files availableNow",
+            "maxFilesPerTrigger": "not limited: one large batch has the least overhead",
+            "state store": "Spark's default, in memory: quicker than RocksDB for states of this size",
+            "checkpoint": f"in {self.setup.folder}",
+            "noDataMicroBatches": "off: no batches that only evict state",
+            "source": "at a rate the same Python Data Source: Spark's own rate source gives rows once a second only",
+            "sink": "memory from files; at a rate foreachBatch with toArrow, timed when the rows are there",
+        }
+
+    def writer(self, frame: DataFrame) -> Any:
+        checkpoint = tempfile.mkdtemp(dir=self.setup.folder)
+        return frame.writeStream.outputMode(self.setup.workload.mode).option("checkpointLocation", checkpoint)
+
+    def start(self, frame: DataFrame, arrivals: Arrivals) -> Any:
+        def take(frame: DataFrame, number: int) -> None:
+            batch = collected(frame)
+            arrivals.append((time.time(), batch))
+
+        return self.writer(frame).foreachBatch(take).start()
+
+    def processed(self, query: Any) -> int:
+        return sum([progress.numInputRows for progress in query.recentProgress])

@@ -1,0 +1,46 @@
+"""The Yahoo streaming benchmark: views of advertisements, counted for each campaign and window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+
+from millstream.bench.workloads.workload import Variant, Workload
+from millstream.io.ysb import CAMPAIGN_SCHEMA, EVENT_SCHEMA, YsbSource, campaigns, write_events
+
+WINDOW = "10 seconds"
+
+
+def query(spark: SparkSession, lines: DataFrame, variant: Variant) -> DataFrame:
+    """Parse, keep the views, project, join with the campaigns, count per campaign and window."""
+    window = variant.window or WINDOW
+    static = F.broadcast(spark.createDataFrame(campaigns(), CAMPAIGN_SCHEMA))
+    views = (
+        lines.select(F.from_json("value", EVENT_SCHEMA).alias("event"))
+        .where(_is_view(variant.udf))
+        .select("event.ad_id", F.timestamp_millis("event.event_time").alias("event_time"))
+        .withWatermark("event_time", window)
+    )
+    return (
+        views.join(static, "ad_id")
+        .groupBy("campaign_id", F.window("event_time", window))
+        .count()
+        .select("campaign_id", F.col("window.end").alias("window_end"), "count")
+    )
+
+
+def _is_view(udf: bool) -> Any:
+    kind = F.col("event.event_type")
+    if not udf:
+        return kind == "view"
+    return F.udf(lambda text: text == "view", "boolean")(kind)
+
+
+def _write(folder: Path, events: int, files: int) -> None:
+    write_events(folder, events, files=files)
+
+
+YSB = Workload("ysb", YsbSource.name, _write, query, due="window_end", keys=("campaign_id", "window_end"))
