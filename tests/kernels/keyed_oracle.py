@@ -50,14 +50,18 @@ def moved(keyed, factory):
     return other
 
 
-def ours(frame, seed=None):
-    """Our answer to a batch; with a seed, rows are split at random into epochs and partial aggregates."""
-    rng = random.Random(seed)
+def ours(frame, *seeds):
+    """Our answers to a batch; with a seed, rows are split at random into epochs and partial aggregates."""
     node = read_aggregate(optimized(frame))
     factory, make = operator(node, "complete"), partial(node)
+    rows = input_rows(frame)
+    return [_answer(factory, make, list(rows), seed) for seed in seeds or (None,)]
+
+
+def _answer(factory, make, rows, seed):
+    rng = random.Random(seed)
     keyed = factory()
     answer = []
-    rows = input_rows(frame)
     while rows:
         epoch = []
         for _ in range(1 if seed is None else rng.randint(1, 3)):
@@ -72,8 +76,8 @@ def ours(frame, seed=None):
 def check(frame, seeds=(None, 1, 2), equal=same):
     """Ours must be Spark's, however the rows are split."""
     expected = sorted(rows_of(frame.toArrow()), key=_identity)
-    for seed in seeds:
-        got = sorted(ours(frame, seed), key=_identity)
+    for seed, answer in zip(seeds, ours(frame, *seeds)):
+        got = sorted(answer, key=_identity)
         assert len(got) == len(expected), f"seed {seed}: {got} instead of {expected}"
         for g, e in zip(got, expected):
             assert equal(tuple(g), tuple(e)), f"seed {seed}: {g}, Spark says {e}"

@@ -109,6 +109,18 @@ def test_collections_and_distinct(frame):
     check(agg(frame, "count(distinct d) filter (where ok)"))
 
 
+def test_percentiles(frame):
+    check(
+        agg(
+            frame, "percentile(i, 0.3)", "median(dec)", "percentile(l, array(0.0, 0.25, 1.0))", "median(d)",
+            "median(f)", "percentile_cont(0.2) within group (order by b desc)",
+        )
+    )  # fmt: skip
+    for column in ("percentile(i, 0.5, b + 8)", "median(make_dt_interval(i))"):
+        with pytest.raises(Unsupported, match="Percentile"):
+            ours(agg(frame, column))
+
+
 def test_approximate_distinct_counts(spark, frame):
     columns = ("i", "l", "d", "f", "dec", "s", "t", "ok")
     check(agg(frame, *[f"approx_count_distinct({c})" for c in columns]))

@@ -23,9 +23,7 @@ PARAMS |= {
     "AggregateExpression": lambda e: {"java": e},
     "Sum": lambda f: {"mode": str(f.evalContext().evalMode().toString())},
     **dict.fromkeys(("CollectList", "CollectSet"), lambda f: {"nulls": not f.ignoreNulls()}),
-    **dict.fromkeys(
-        ("CheckOverflowInSum", "DecimalDivideWithOverflowCheck"), lambda e: {"null_on_overflow": e.nullOnOverflow()}
-    ),
+    "Percentile": lambda f: {"reverse": bool(f.reverse())},
 }
 
 

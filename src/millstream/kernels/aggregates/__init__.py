@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from millstream.kernels.aggregates import collected, common, declared, sketches
+from millstream.kernels.aggregates import collected, common, declared, percentiles, sketches
 from millstream.kernels.aggregates.buffers import Buffers, Maker
 from millstream.kernels.expressions import Code
 from millstream.plan.algebra import AggregateCall, Expr, Unsupported
 
 __all__ = ["Buffers", "buffers_of"]
 
-FUNCTIONS: dict[str, Maker] = common.FUNCTIONS | collected.FUNCTIONS | sketches.FUNCTIONS
+FUNCTIONS: dict[str, Maker] = (
+    common.FUNCTIONS | collected.FUNCTIONS | percentiles.FUNCTIONS | sketches.FUNCTIONS
+)  # fmt: skip
 
 
 def buffers_of(call: AggregateCall, code: Code | None = None) -> Buffers:

@@ -21,8 +21,8 @@ def bounded(values: Any) -> None:
     """Refuse a collection that grows without bound, before it takes the slot's memory."""
     if len(values) > LIMIT:
         raise DataError(
-            f"A group keeps more than {LIMIT} values, for collect_list, collect_set or a distinct aggregate. "
-            "Group by a window with a watermark, so that groups end, or use an aggregate that keeps less, "
+            f"A group keeps more than {LIMIT} values, for collect_list, collect_set, a percentile or a distinct "
+            "aggregate. Group by a window with a watermark, so that groups end, or use an aggregate that keeps less, "
             "such as approx_count_distinct"
         )
 
