@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
@@ -43,6 +44,7 @@ COUNTS = (TimestampType, TimestampNTZType, DayTimeIntervalType, TimeType)
 READABLE = (bool, int, float, str, bytes, bytearray, Decimal, list, tuple, dict, set, array)
 READABLE_TIMES = (date, datetime, time, timedelta)
 WIDE = Context(prec=200)
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def pickled_result(kind: DataType) -> Convert:
@@ -146,7 +148,7 @@ def _decimal(precision: int, unit: Decimal) -> Convert:
 
 def _binary(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode()
+        return _text(value).encode()
     return bytes(value) if isinstance(value, (bytes, bytearray)) else None
 
 
@@ -156,7 +158,7 @@ def _text(value: Any) -> str:  # noqa: PLR0911 (one for each kind)
         case None:
             return "null"
         case str():
-            return value
+            return SURROGATE.sub("\ufffd", value)
         case bool():
             return "true" if value else "false"
         case float():

@@ -69,15 +69,16 @@ class RowCall:
         self, function: PythonFunction, arguments: Sequence[tuple[int, DataType]], kind: int, conf: RunnerConf
     ) -> None:
         self._name = function.name
-        self._function, self._type = load(function)
+        self._function, result = load(function)
+        self._misfit = f"returned what doesn't fit its declared type {result.simpleString()}"
         self._threads = conf.arrow_concurrency_level if kind == PythonEvalType.SQL_ARROW_BATCHED_UDF else 0
         pickled = kind == PythonEvalType.SQL_BATCHED_UDF
         self._arguments = [(i, _reader(seen, conf, pickled)) for i, seen in arguments]
-        self._take = _taker(self._type, TAKEN if pickled else TAKEN_BY_ARROW)
+        self._take = _taker(result, TAKEN if pickled else TAKEN_BY_ARROW)
         if pickled:
-            self._convert: Callable[[list[Any]], Result] = partial(_converted, pickled_result(self._type))
+            self._convert: Callable[[list[Any]], Result] = partial(_converted, pickled_result(result))
         else:
-            self._convert = _arrow_results(self._type, conf)
+            self._convert = _arrow_results(result, conf)
 
     def __call__(self, batch: Batch) -> Result:
         """The results for a batch's rows."""
@@ -87,7 +88,7 @@ class RowCall:
             results = self._called(arguments) if arguments else [self._function() for _ in range(count)]
         if len(results) != count:
             raise FunctionFailed(f"Python function {self._name!r} raised StopIteration, which would lose rows")
-        with failing(self._name, f"returned what doesn't fit its declared type {self._type.simpleString()}"):
+        with failing(self._name, self._misfit):
             taken = self._take(results)
             return self._convert(results) if taken is None else taken
 
@@ -146,6 +147,15 @@ def _micros(delta: timedelta) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
+def _encodable(texts: list[str | None]) -> bool:
+    """Whether UTF-8 can say it all, which lone surrogates it can't."""
+    try:
+        "".join(filter(None, texts)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _taker(
     kind: DataType, known: Mapping[type[DataType], tuple[type, Callable[[Any], Any] | None]]
 ) -> Callable[[list[Any]], list[Any] | None]:
@@ -161,6 +171,8 @@ def _taker(
             return None
         if convert is not None:
             return [None if result is None else convert(result) for result in results]
+        if exact is str and not _encodable(results):
+            return None
         if exact is int:
             numbers = [number for number in results if number is not None]
             if numbers and not (-limit <= min(numbers) and max(numbers) < limit):
