@@ -120,7 +120,9 @@ class Stages:
             for j, kind in enumerate(buffers_of(call).types):
                 buffers.append(replace(fresh_column(f"buffer{i}_{j}", call.function), type=kind))
         partial = PartialAggregate((*keys, *buffers), node.input, node.keys, node.calls)
-        return self._exchanged(node, node.input, keys, partial)
+        # Sessions of a key may grow together, so they must meet.
+        meeting = tuple(key for key in keys if key != node.session)
+        return self._exchanged(node, node.input, meeting, partial)
 
     def _exchanged(self, node: Node, input: Node, keys: Columns, partial: Node | None = None) -> Open:
         """Rows go by key to a new stage that keeps a state."""

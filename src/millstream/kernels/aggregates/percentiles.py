@@ -52,7 +52,7 @@ def _between(wanted: Any, reverse: bool) -> Callable[[Counts], Any]:
         below, above = (float(values[bisect_left(ends, place + 1)]) for place in (lower, higher))
         if lower == higher or below == above:
             return below
-        return (higher - position) * below + (position - lower) * above
+        return below + (position - lower) * (above - below)
 
     def answer(counts: Counts) -> Any:
         if not counts or wanted is None:
