@@ -104,7 +104,7 @@ class ScalarCode:
         time = self._env[node.column.id]
         self._line(f"if {time} is not None and (mark is None or {time} > mark):")
         self._line(f"    mark = {time}")
-        self._after.append(f"if mark is not None:\n        mark -= {node.delay}")
+        self._after.append(f"if mark is not None:\n        mark = mark // 1000 * 1000 - {node.delay}")
 
     def _expand(self, node: Expand) -> None:
         names = [self.code.fresh("c") for _ in node.output]

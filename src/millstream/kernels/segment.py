@@ -9,7 +9,7 @@ from typing import Protocol
 
 from millstream.kernels.batch import Batch
 from millstream.kernels.scalar import Scalar, ScalarCode
-from millstream.kernels.vector import Refusal, Vector, VectorCode, vector_function
+from millstream.kernels.vector import Refusal, Vector, VectorCode
 from millstream.plan.algebra import Columns, Node, Unsupported, schema_of
 
 log = logging.getLogger("millstream")
@@ -111,12 +111,12 @@ class SegmentStep:
         self.vector: Vector | None = None
         self.refused = 0
         self._scalar_cost = Cost(20e-6, 1e-6)
-        self._vector_cost = Cost(1.5e-3, 0.3e-6)
+        self._vector_cost = Cost(0.6e-3, 0.3e-6)
         self._calls = 0
         self._always: str | None = None if segment.kernel == "auto" else segment.kernel
         if segment.kernel != "scalar":
             try:
-                self.vector = vector_function(segment.columns, segment.nodes)
+                self.vector = Vector(segment.columns, segment.nodes)
             except Unsupported:
                 if segment.kernel == "vector":
                     raise

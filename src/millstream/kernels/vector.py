@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql.types import DoubleType, FloatType
 
 from millstream.kernels.aggregates import buffers_of
-from millstream.kernels.batch import arrow_schema, internal_table
+from millstream.kernels.batch import arrow_schema, internal_table, internal_type
 from millstream.kernels.expressions import sql
 from millstream.plan.algebra import (
     Columns,
@@ -29,6 +30,10 @@ from millstream.plan.algebra import (
     Watermark,
     schema_of,
 )
+
+# Prepared statements give their results by a copy, and DuckDB says so each time. The copy costs a fiftieth of a
+# microsecond a row, preparing anew half a millisecond a call.
+warnings.filterwarnings("ignore", message="Arrow output on a DB-API result", category=UserWarning)
 
 Refusal = duckdb.Error
 """DuckDB raises where it can't give Spark's answer; the scalar kernel then has the word."""
@@ -50,7 +55,7 @@ class VectorCode:
         self.statements.append(self._query)
 
     def _start(self) -> None:
-        self._query = "SELECT * FROM input"
+        self._query = f"SELECT * FROM input{len(self.statements)}"
         self._env = {c.id: f"c{c.id}" for c in self.output}
 
     def _sql(self, e: Expr) -> str:
@@ -127,49 +132,102 @@ class VectorCode:
 
 
 @cache
-def _connection() -> duckdb.DuckDBPyConnection:
-    """This process's DuckDB: one thread, and queries as they were written (a filter must not repeat a parse)."""
+def _database() -> duckdb.DuckDBPyConnection:
+    """This process's DuckDB. A slot is one core, so it has one thread."""
     connection = duckdb.connect()
     connection.execute("SET threads = 1")
-    connection.execute("SET disabled_optimizers = 'filter_pushdown'")
     return connection
 
 
-Vector = Callable[[pa.Table], tuple[pa.Table, int | None]]
+class Feed:
+    """What a prepared statement reads: whatever table is put in, under one name for the statement's life.
+
+    Preparing is most of what a call costs otherwise, and a statement is bound to the very object that
+    its name meant when it was prepared.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.table = schema.empty_table()
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
 
 
-def vector_function(columns: Columns, nodes: Sequence[Node]) -> Vector:
-    """The function of some operators; raises `Unsupported` if one of them has no SQL."""
-    code = VectorCode(columns, nodes)
-    schema = arrow_schema(schema_of(code.output))
-    connection = _connection()
-    tables = {
-        name: internal_table(static.table.rename_columns([f"c{c.id}" for c in static.output]))
-        for name, static in code.statics.items()
-    }
-    names = [f"c{c.id}" for c in columns]
-    after = [f"c{c.id}" for c in code.output]
+class Statement:
+    """A prepared statement from one table to another."""
 
-    def run(table: pa.Table) -> tuple[pa.Table, int | None]:
-        for name, static in tables.items():
-            connection.register(name, static)
-        current = internal_table(table.rename_columns(names))
-        mark: int | None = None
-        for number, statement in enumerate(code.statements):
-            connection.register("input", current)
-            current = connection.execute(statement).to_arrow_table()
+    def __init__(self, connection: duckdb.DuckDBPyConnection, number: int, text: str, input: pa.Schema) -> None:
+        self._connection = connection
+        self._feed = Feed(input)
+        connection.register(f"input{number}", self._feed)
+        connection.execute(f"PREPARE statement{number} AS {text}")
+        self._execute = f"EXECUTE statement{number}"
+
+    def run(self, table: pa.Table) -> pa.Table:
+        """The statement's answer for a table."""
+        self._feed.table = table
+        try:
+            return self._connection.execute(self._execute).to_arrow_table()
+        finally:
+            self._feed.table = None
+
+
+class Vector:
+    """The compiled form of some operators; raises `Unsupported` if one of them has no SQL."""
+
+    def __init__(self, columns: Columns, nodes: Sequence[Node]) -> None:
+        code = VectorCode(columns, nodes)
+        connection = _database().cursor()
+        # A filter that is pushed below a projection takes a copy of what it filters by, and parses twice.
+        connection.execute("SET disabled_optimizers = 'filter_pushdown'")
+        for name, static in code.statics.items():
+            renamed = static.table.rename_columns([f"c{c.id}" for c in static.output])
+            connection.register(name, internal_table(renamed))
+        self._columns = _Internal(columns)
+        self._schema = arrow_schema(schema_of(code.output))
+        self._output = [f"c{c.id}" for c in code.output]
+        self._marks = code.marks
+        self._statements: list[Statement] = []
+        input = self._columns.schema
+        for number, text in enumerate(code.statements):
+            statement = Statement(connection, number, text, input)
+            self._statements.append(statement)
             if number < len(code.marks):
-                name, delay = code.marks[number]
+                input = statement.run(input.empty_table()).schema
+
+    def __call__(self, table: pa.Table) -> tuple[pa.Table, int | None]:
+        """The rows that come out, and the event time that they have reached."""
+        current = self._columns.of(table)
+        mark: int | None = None
+        for number, statement in enumerate(self._statements):
+            current = statement.run(current)
+            if number < len(self._marks):
+                name, delay = self._marks[number]
                 reached = pc.max(current[name]).as_py()
-                mark = None if reached is None else reached - delay
-        return _external(current.select(after), schema), mark
+                mark = None if reached is None else reached // 1000 * 1000 - delay
+        return self._external(current), mark
 
-    return run
+    def _external(self, table: pa.Table) -> pa.Table:
+        """The types and names that Spark gives to what DuckDB returned."""
+        columns = [table.column(name) for name in self._output]
+        cast = [c if c.type.equals(f.type) else c.cast(f.type) for c, f in zip(columns, self._schema)]
+        return pa.Table.from_arrays(cast, schema=self._schema)
 
 
-def _external(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The types and names that Spark gives to what DuckDB returned."""
-    columns: list[Any] = []
-    for column, field in zip(table.columns, schema):
-        columns.append(column if column.type.equals(field.type) else column.cast(field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
+class _Internal:
+    """Tables with the names and types by which statements know some columns."""
+
+    def __init__(self, columns: Columns) -> None:
+        given = arrow_schema(schema_of(columns))
+        fields = [pa.field(f"c{c.id}", internal_type(f.type)) for c, f in zip(columns, given)]
+        self.schema = pa.schema(fields)
+
+    def of(self, table: pa.Table) -> pa.Table:
+        """A table as statements want it."""
+        pairs = zip(table.columns, self.schema)
+        cast = [c if c.type.equals(f.type) else c.cast(f.type) for c, f in pairs]
+        return pa.Table.from_arrays(cast, schema=self.schema)
