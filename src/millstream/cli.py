@@ -55,14 +55,15 @@ def main(verbose: bool) -> None:
 
 @main.command()
 @click.option("--seconds", default=20.0, show_default=True, type=click.FloatRange(min=1), help="How long to run.")
-@click.option("--rate", default=20_000.0, show_default=True, type=click.FloatRange(min=1), help="Lines a second.")
+@click.option("--rate", default=20_000, show_default=True, type=positive, help="Events a second.")
 @click.option("--slots", default=2, show_default=True, type=positive, help="Resident slots.")
-@click.option("--interval", default=20.0, show_default=True, type=click.FloatRange(min=0), help="Epoch, in ms.")
-def demo(seconds: float, rate: float, slots: int, interval: float) -> None:
-    """Count words of a generated stream on a local Spark session."""
+@click.option("--interval", default=10.0, show_default=True, type=click.FloatRange(min=1), help="Epoch, in ms.")
+@click.option("--compare", is_flag=True, help="Afterwards the same query on Structured Streaming.")
+def demo(seconds: float, rate: int, slots: int, interval: float, compare: bool) -> None:
+    """Count advertisements' views by campaign, from a stream of JSON events, on a local Spark session."""
     from millstream.bench import demo as the_demo
 
-    the_demo.run(seconds, rate, slots, interval / 1000, Console())
+    the_demo.run(seconds, rate, slots, interval / 1000, Console(), compare=compare)
 
 
 @main.group()

@@ -1,12 +1,12 @@
-"""`millstream demo`: word count on a local Spark session, with a live table and a latency summary."""
+"""`millstream demo`: the Yahoo streaming benchmark's query on a local Spark session, live."""
 
 from __future__ import annotations
 
-import pickle
-import statistics
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group
@@ -14,120 +14,143 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from millstream.api.query import Query
+import millstream
 from millstream.api.session import local_session
-from millstream.bench.wordcount import WORDS_PER_LINE, word_count
-from millstream.core.events import Deliver
+from millstream.bench.engines import Millstream, Setup, StreamEngine, StructuredStreaming
+from millstream.bench.latency import prepared
+from millstream.bench.stats import tail
+from millstream.bench.throughput import quick_folder
+from millstream.bench.workloads import Variant
+from millstream.bench.workloads.ysb import YSB
+from millstream.kernels.batch import Batch
 
-SAMPLES_PER_RANGE = 4
-WARM_UP = 2.0
-"""Lines made within so many seconds of the first result do not count: those before it waited for slots to start."""
+WINDOW = "1 second"
+SECOND = 1_000_000
+TOP = 10
 
 
 class Board:
-    """What the demo shows: the counts so far, and how late each line's words were counted."""
+    """What is known of one engine's run: the counts so far, and how late each window's last count came."""
 
-    def __init__(self, rate: float, readers: int) -> None:
-        self.rate = rate
-        self.readers = readers
-        self.origin = 0.0
-        self.began: float | None = None
+    def __init__(self, engine: StreamEngine, warm_up: float) -> None:
+        self.engine = engine
+        self.warm_up = warm_up
+        self.query: Any = None
         self.counts: Counter[str] = Counter()
-        self.latencies: deque[float] = deque(maxlen=200_000)
-        self.recent: deque[float] = deque(maxlen=4_000)
-        self._read: dict[int, int] = {}
+        self._began: float | None = None
+        self._open: dict[tuple[str, int], int] = {}
+        self._last: dict[int, float] = {}
         self._lock = threading.Lock()
 
-    @property
-    def lines(self) -> int:
-        """Lines whose words are counted."""
-        return sum(self._read.values())
-
-    def take(self, result: Deliver) -> None:
-        """A task's new counts, and the lines that they count."""
+    def take(self, batch: Batch) -> None:
+        """New counts of some campaigns and windows."""
         now = time.time()
         with self._lock:
-            self.began = self.began or now
-            self.counts.update({word: n - self.counts[word] for word, n in pickle.loads(result.payload).items()})
-            for source in result.lineage:
-                self._read[source.partition] = max(self._read.get(source.partition, 0), source.end)
-                self._measure(source.start or 0, source.end, now, self.began + WARM_UP)
+            self._began = self._began or now
+            for campaign, end, count in batch.rows:
+                self.counts[campaign] += count - self._open.get((campaign, end), 0)
+                self._open[campaign, end] = count
+                if end not in self._last:
+                    self._forget(end)
+                self._last[end] = now
 
-    def _measure(self, start: int, end: int, now: float, warm: float) -> None:
-        for offset in range(start, end, max(1, (end - start) // SAMPLES_PER_RANGE)):
-            made = self.origin + offset * self.readers / self.rate
-            if made > warm:
-                self.latencies.append(now - made)
-                self.recent.append(now - made)
+    def _forget(self, newest: int) -> None:
+        """Counts of windows that are long past do not change any more."""
+        old = [key for key in self._open if key[1] < newest - 60 * SECOND]
+        for key in old:
+            del self._open[key]
 
-    def view(self, query: Query, left: float) -> Group:
+    def latencies(self) -> list[float]:
+        """In seconds, of the windows that have ended after the warm-up."""
+        now = time.time()
+        with self._lock:
+            warm = (self._began or now) + self.warm_up
+            return [at - end / SECOND for end, at in self._last.items() if warm < end / SECOND < now]
+
+    def events(self) -> int:
+        """How many events were read."""
+        return self.engine.processed(self.query) if self.query else 0
+
+    def view(self, left: float) -> Group:
         """The live table."""
         with self._lock:
-            top = self.counts.most_common(10)
-            recent = sorted(self.recent)
-        table = Table(title="words so far", title_justify="left", min_width=44)
-        table.add_column("word")
-        table.add_column("count", justify="right")
-        for word, count in top:
-            table.add_row(word, f"{count:,}")
-        line = f"epoch {query.epochs:,}   {self.lines:,} lines   {left:.0f} s left"
-        if recent:
-            line += f"   latency p50 {_at(recent, 50):.1f} ms  p99 {_at(recent, 99):.1f} ms"
-        elif not query.epochs:
-            line += f"   {query.status['message'].lower()}"
+            top = self.counts.most_common(TOP)
+            running = time.time() - self._began if self._began else 0.0
+        line = f"{self.engine.name}   {left:.0f} s left   {self.events():,} events"
+        if running:
+            line += f"   {self.events() / max(running, 1.0):,.0f} a second"
+        late = self.latencies()
+        if late:
+            figures = tail(late, 1000)
+            line += f"   final window latency p50 {figures['p50']:.1f} ms  p99 {figures['p99']:.1f} ms"
+        table = Table(title="views by campaign", title_justify="left", min_width=52)
+        table.add_column("campaign")
+        table.add_column("views", justify="right")
+        for campaign, count in top:
+            table.add_row(campaign, f"{count:,}")
         return Group(Text(line, style="bold"), table)
 
-    def summary(self) -> Table:
-        """The closing table."""
-        latencies = sorted(self.latencies)
-        table = Table(title="from a line's creation to its words' counts at the sink", title_justify="left")
-        for column in ("lines", "words", "p50 ms", "p95 ms", "p99 ms", "max ms"):
-            table.add_column(column, justify="right")
-        figures = [f"{_at(latencies, q):.1f}" for q in (50, 95, 99)] if latencies else ["-"] * 3
-        most = f"{latencies[-1] * 1000:.1f}" if latencies else "-"
-        table.add_row(f"{self.lines:,}", f"{self.lines * WORDS_PER_LINE:,}", *figures, most)
-        return table
 
-
-def _at(ordered: list[float], percent: int) -> float:
-    """A percentile in milliseconds."""
-    if len(ordered) < 2:
-        return ordered[0] * 1000
-    return statistics.quantiles(ordered, n=100, method="inclusive")[percent - 1] * 1000
-
-
-def run(seconds: float, rate: float, slots: int, interval: float, console: Console) -> Any:
-    """Run the demo; returns the board."""
-    readers, counters = slots, 4 * slots
+def run(
+    seconds: float, rate: int, slots: int, interval: float, console: Console, *, compare: bool = False
+) -> list[Board]:
+    """Start Spark, run the query on Millstream (and then on Structured Streaming), print what came of it."""
     with console.status(f"starting Spark with room for {slots} slots"):
         spark = local_session(slots)
     try:
-        board = Board(rate, readers)
-        board.origin = time.time()
-        plan = word_count(rate, board.origin, readers=readers, counters=counters)
-        query = Query.start(spark, plan, {"slots": slots, "interval": interval}, name="demo", sink=board.take)
-        try:
-            _watch(query, board, seconds, console)
-        finally:
-            query.stop()
-        error = query.exception()
-        if error is not None:
-            raise error
-        console.print(board.summary())
-        console.print(
-            f"{query.epochs:,} epochs of {interval * 1000:g} ms on {slots} slots; "
-            f"the first {WARM_UP:g} s are not counted"
-        )
-        return board
+        spark.sparkContext.setLogLevel("ERROR")
+        millstream.register(spark)
+        engines: list[type[StreamEngine]] = [Millstream, StructuredStreaming] if compare else [Millstream]
+        with quick_folder() as folder:
+            setup = Setup(spark, YSB, Path(folder), slots, interval)
+            boards = []
+            for engine in [make(setup) for make in engines]:
+                if compare:
+                    with console.status(f"warming up {engine.name}"):
+                        prepared(engine, Variant(WINDOW), rate)
+                boards.append(_show(engine, rate, seconds, console))
+        console.print(summary(boards))
+        console.print(f"windows of {WINDOW}; the first {boards[0].warm_up:g} s after the first count are left out")
+        return boards
     finally:
         spark.stop()
 
 
-def _watch(query: Query, board: Board, seconds: float, console: Console) -> None:
+def _show(engine: StreamEngine, rate: int, seconds: float, console: Console) -> Board:
+    spark = engine.setup.spark
+    lines = spark.readStream.format(YSB.format).options(rowsPerSecond=rate, partitions=engine.setup.slots).load()
+    frame = YSB.query(spark, lines, Variant(WINDOW))
+    board = Board(engine, warm_up=max(2.0, seconds / 4))
+    board.query = engine.start(frame, board.take)
+    try:
+        _watch(board, seconds, console)
+    finally:
+        board.query.stop()
+    error = board.query.exception()
+    if error is not None:
+        raise error
+    return board
+
+
+def _watch(board: Board, seconds: float, console: Console) -> None:
     end = time.time() + seconds
+    view: Callable[[], Group] = lambda: board.view(max(0.0, end - time.time()))  # noqa: E731
     if console.is_terminal:
-        with Live(console=console, refresh_per_second=5, get_renderable=lambda: board.view(query, end - time.time())):
-            query.awaitTermination(seconds)
+        with Live(console=console, refresh_per_second=5, get_renderable=view):
+            board.query.awaitTermination(seconds)
         return
-    while not query.awaitTermination(min(5.0, max(0.0, end - time.time()))) and time.time() < end:
-        console.print(f"epoch {query.epochs:,}  {board.lines:,} lines  {board.counts.total():,} words")
+    while not board.query.awaitTermination(min(5.0, max(0.1, end - time.time()))) and time.time() < end:
+        console.print(f"{board.engine.name}: {board.events():,} events  {board.counts.total():,} views")
+
+
+def summary(boards: list[Board]) -> Table:
+    """The closing table."""
+    table = Table(title="from a window's end to its last count at the sink", title_justify="left")
+    table.add_column("engine", no_wrap=True)
+    for column in ("events", "windows", "p50 ms", "p95 ms", "p99 ms", "max ms"):
+        table.add_column(column, justify="right")
+    for board in boards:
+        late = board.latencies()
+        figures = [f"{value:.1f}" for value in tail(late, 1000).values()] if late else ["-"] * 4
+        table.add_row(board.engine.name, f"{board.events():,}", str(len(late)), *figures)
+    return table

@@ -5,11 +5,13 @@ from __future__ import annotations
 import tempfile
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from millstream.api.options import Sorted, Trigger
 from millstream.api.query import Query
@@ -24,8 +26,8 @@ from millstream.plan.translate import translate
 
 TABLE = "millstream_bench"
 
-Arrivals = list[tuple[float, Batch]]
-"""What came to a sink, and when."""
+Take = Callable[[Batch], None]
+"""What is done with rows as soon as they are at the driver."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ class StreamEngine(Engine):
         """The frame's writer with the engine's settings."""
 
     @abstractmethod
-    def start(self, frame: DataFrame, arrivals: Arrivals) -> Any:
-        """Start a query that goes on, with its results going to `arrivals`."""
+    def start(self, frame: DataFrame, take: Take) -> Any:
+        """Start a query that goes on, with its results going to `take`."""
 
     @abstractmethod
     def processed(self, query: Any) -> int:
@@ -108,33 +110,32 @@ class Millstream(StreamEngine):
         writer = write_stream(frame).outputMode(self.setup.workload.mode).option("slots", self.setup.slots)
         return writer.options(engine="millstream", partialAggregation=self.setup.partial)
 
-    def start(self, frame: DataFrame, arrivals: Arrivals) -> Any:
+    def start(self, frame: DataFrame, take: Take) -> Any:
         setup = self.setup
         settings = Settings(setup.slots, setup.workload.mode, partial=setup.partial)
         plan = Stages(settings).plan(translate(frame), HandOver)
         options = Sorted.of({"slots": setup.slots}).engine_options(Trigger(setup.interval), setup.slots)
-        return Query.start(setup.spark, plan, options, sink=ArrivalsSink(frame.schema, arrivals))
+        return Query.start(setup.spark, plan, options, sink=TakingSink(frame.schema, take))
 
     def processed(self, query: Any) -> int:
         return int(query.rows)
 
 
-class ArrivalsSink:
-    """The driver's half of a sink that keeps the moments at which rows come."""
+class TakingSink:
+    """The driver's half of a sink that gives rows to a function as they come."""
 
-    name = "arrivals"
+    name = "take"
     modes = ALL_MODES
 
-    def __init__(self, schema: Any, arrivals: Arrivals) -> None:
+    def __init__(self, schema: StructType, take: Take) -> None:
         self._schema = schema
-        self._arrivals = arrivals
+        self._take = take
 
     def slot_half(self) -> SlotSinkFactory:
         return HandOver
 
     def take(self, partition: int, epoch: int, payload: bytes) -> None:
-        batch = Batch.from_bytes(self._schema, payload)
-        self._arrivals.append((time.time(), batch))
+        self._take(Batch.from_bytes(self._schema, payload))
 
     def commit(self, epoch: int) -> None:
         """What is taken has arrived."""
@@ -175,12 +176,8 @@ class StructuredStreaming(StreamEngine):
         checkpoint = tempfile.mkdtemp(dir=self.setup.folder)
         return frame.writeStream.outputMode(self.setup.workload.mode).option("checkpointLocation", checkpoint)
 
-    def start(self, frame: DataFrame, arrivals: Arrivals) -> Any:
-        def take(frame: DataFrame, number: int) -> None:
-            batch = collected(frame)
-            arrivals.append((time.time(), batch))
-
-        return self.writer(frame).foreachBatch(take).start()
+    def start(self, frame: DataFrame, take: Take) -> Any:
+        return self.writer(frame).foreachBatch(lambda batch, number: take(collected(batch))).start()
 
     def processed(self, query: Any) -> int:
         return sum([progress.numInputRows for progress in query.recentProgress])

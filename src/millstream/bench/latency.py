@@ -16,11 +16,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.bench.engines import Arrivals, Millstream, Setup, StreamEngine, StructuredStreaming
+from millstream.bench.engines import Millstream, Setup, StreamEngine, StructuredStreaming
 from millstream.bench.results import Results, collected
 from millstream.bench.stats import ratios, tail
 from millstream.bench.throughput import quick_folder
 from millstream.bench.workloads import Variant, Workload
+from millstream.kernels.batch import Batch
 
 ENGINES: dict[str, type[StreamEngine]] = {engine.name: engine for engine in (Millstream, StructuredStreaming)}
 
@@ -34,6 +35,9 @@ MANY = 1000
 KEEPS_UP = 0.97
 """An engine that takes a smaller share of the offered rows has fallen behind."""
 SECOND = 1_000_000
+
+Arrivals = list[tuple[float, Batch]]
+"""What came to the sink, and when."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ def _run(
         return setup.workload.query(setup.spark, lines, variant)
 
     arrivals: Arrivals = []
-    running = engine.start(query(setup.spark.readStream), arrivals)
+    running = engine.start(query(setup.spark.readStream), lambda batch: arrivals.append((time.time(), batch)))
     try:
         finished = _wait(engine, running, rate * seconds, start + seconds + PATIENCE)
     finally:
