@@ -3,7 +3,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 import pytest
-from pyspark.sql.functions import coalesce, col, expr, lit, when
+from pyspark.sql.functions import expr
 
 from tests.kernels.oracle import check
 
@@ -156,7 +156,3 @@ def test_a_row_with_an_error_is_an_error(frame):
 
 def test_long_chains_of_conditions(frame):
     check(frame, expr(" or ".join(f"(i + {n} = j and s <> '{n}')" for n in range(150))))
-    deep = col("i")
-    for n in range(60):
-        deep = coalesce(when(deep == n, None).otherwise(col("j")), lit(n)) + 1
-    check(frame, deep)

@@ -108,16 +108,26 @@ def _in_values(kind: DataType, values: Sequence[Any]) -> Python:
     return Template(f"(None if ({{a}} := {{0}}) is None else {missing})", named)
 
 
+def _in_sql(e: Expr, args: Sequence[str]) -> str | None:
+    """Not SQL's own IN, for which DuckDB may join, and then the rows come in another order."""
+    value, *others = e.args
+    if isinstance(value.type, (*NESTED, *FLOATING)):
+        return None
+    if all(other.op == "Literal" for other in others):
+        return _in_list_sql(value.type, args[0], [other.params["value"] for other in others])
+    return f"({' OR '.join(f'{args[0]} = {arg}' for arg in args[1:])})"
+
+
 def _in_set_sql(e: Expr, args: Sequence[str]) -> str | None:
     kind = e.args[0].type
-    values = [Expr("Literal", kind, (), {"value": value}) for value in e.params["values"]]
-    return _in_sql(e, [*args, *map(sql_literal, values)])
+    return None if isinstance(kind, (*NESTED, *FLOATING)) else _in_list_sql(kind, args[0], e.params["values"])
 
 
-def _in_sql(e: Expr, args: Sequence[str]) -> str | None:
-    if isinstance(e.args[0].type, (*NESTED, *FLOATING)):
-        return None
-    return f"({args[0]} IN ({', '.join(args[1:])}))"
+def _in_list_sql(kind: DataType, value: str, values: Sequence[Any]) -> str:
+    literals = [sql_literal(Expr("Literal", kind, (), {"value": v})) for v in values if v is not None]
+    missing = "NULL" if None in values else "FALSE"
+    found = f"list_contains([{', '.join(literals)}], {value})"
+    return f"(CASE WHEN {value} IS NULL THEN NULL WHEN {found} THEN TRUE ELSE {missing} END)"
 
 
 def _case(e: Expr) -> str:
