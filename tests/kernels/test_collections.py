@@ -56,7 +56,11 @@ def test_places(frame, ansi):
 
 
 def test_places_in_sql(frame):
-    check(frame.where("i = 1").localCheckpoint(), F.expr("a[i]"), vector=True)
+    one = frame.where("i = 1").localCheckpoint()
+    check(one, *exprs("a[i]", "element_at(a, i)", "element_at(a, -1)"), vector=True)
+    check(frame, *exprs("m['a']", "m[s]", "element_at(m, s)", "map_keys(m)", "map_values(m)"), vector=True)
+    check(frame, *exprs("array_contains(a, i)", "array_contains(t, s)", "map_contains_key(m, s)"), vector=True)
+    check(frame, *exprs("get(a, i)", "try_element_at(a, 2)", "try_element_at(a, -3)"), vector=True)
 
 
 def test_search(frame):

@@ -71,6 +71,26 @@ def test_showing(zone, times):
     check(times, F.unix_timestamp("t"))
 
 
+def test_showing_in_sql(spark, times):
+    shown = ("yyyy-MM-dd HH:mm:ss.SSS", "yyyyMMdd'T'HHmm''%", "EEE, dd MMMM hh a", "E EEEE MMM SSSSSS")
+    usual = times.where("t between '0001-01-01 12:00:00' and '9999-12-31 12:00:00'").localCheckpoint()
+    for fixed in ("UTC", "+05:45"):
+        spark.conf.set("spark.sql.session.timeZone", fixed)
+        check(usual, *(F.date_format("t", pattern) for pattern in shown), F.from_unixtime("s"), vector=True)
+    spark.conf.unset("spark.sql.session.timeZone")
+
+
+def test_reading_in_sql(spark):
+    texts = "2024-02-29 23:59:59", "1969-12-31 23:59:59", "0001-01-01 00:00:00", "9999-12-31 23:59:59", None
+    frame = spark.createDataFrame([(text,) for text in texts], "s string").localCheckpoint()
+    days = frame.selectExpr("substr(s, 1, 10) d").localCheckpoint()
+    for fixed in ("UTC", "+05:45"):
+        spark.conf.set("spark.sql.session.timeZone", fixed)
+        check(frame, F.unix_timestamp("s"), F.to_timestamp("s", "yyyy-MM-dd HH:mm:ss"), vector=True)
+        check(days, F.to_timestamp("d", "yyyy-MM-dd"), F.to_date("d", "yyyy-MM-dd"), vector=True)
+    spark.conf.unset("spark.sql.session.timeZone")
+
+
 def test_reading(spark, zone):
     rows = [(text, None) for texts in READ.values() for text in texts]
     frame = spark.createDataFrame([*rows, (None, None)], "s string, x string").localCheckpoint()

@@ -24,6 +24,20 @@ MOMENTS = (
     *(0, -1, 1, 59_999_999, -60_000_001, micros(2024, 2, 29), micros(2023, 12, 31, 12), micros(1942, 9, 1)),
     *(-62_167_219_200_000_001, 300_000_000_000_000_000),
 )
+LEVELS = (
+    "microsecond",
+    "MILLISECOND",
+    "second",
+    "minute",
+    "hour",
+    "day",
+    "dd",
+    "week",
+    "month",
+    "mm",
+    "quarter",
+    "year",
+)
 STEPS = (0, 1, -1, 24, -24, 36, 100_000, -7)
 
 
@@ -66,8 +80,15 @@ def test_arithmetic(zoned):
 
 
 def test_truncation(zoned):
-    levels = ("microsecond", "MILLISECOND", "second", "minute", "hour", "day", "dd", "week", "month", "quarter", "year")
-    check(zoned, *(F.date_trunc(level, "t") for level in (*levels, "nonsense")))
+    check(zoned, *(F.date_trunc(level, "t") for level in (*LEVELS, "nonsense", "dayofyear")))
+
+
+def test_truncation_in_sql(spark, times):
+    usual = times.where("t between '0001-01-01' and '9999-01-01'").localCheckpoint()
+    for fixed in ("UTC", "+05:45"):
+        spark.conf.set("spark.sql.session.timeZone", fixed)
+        check(usual, *(F.date_trunc(level, "t") for level in LEVELS), vector=True)
+    spark.conf.unset("spark.sql.session.timeZone")
 
 
 def test_other_zones(times):

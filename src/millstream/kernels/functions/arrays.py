@@ -10,7 +10,7 @@ from pyspark.sql.types import MapType
 
 from millstream.errors import DataError
 from millstream.kernels.functions.function import Function, Functions, Python, calls, inline
-from millstream.kernels.functions.maps import getter
+from millstream.kernels.functions.maps import get_sql, getter
 from millstream.plan.algebra import Expr
 
 Array = list[Any]
@@ -79,6 +79,17 @@ def _element_at(e: Expr) -> Callable[..., Any]:
     return element_at
 
 
+def _element_at_sql(e: Expr, args: Sequence[str]) -> str | None:
+    if isinstance(e.args[0].type, MapType):
+        return get_sql(e, args)
+    array, index = args
+    missing = "error('[INVALID_ARRAY_INDEX]')" if e.params["ansi"] else "NULL"
+    return (
+        f"CASE WHEN {index} = 0 THEN error('[INVALID_INDEX_OF_ZERO]') "
+        f"WHEN abs({index}) > len({array}) THEN {missing} ELSE {array}[{index}] END"
+    )
+
+
 def _concat(e: Expr) -> Python:
     return " + ".join(f"{{{i}}}" for i in range(len(e.args))).join("()") if e.args else "''"
 
@@ -130,7 +141,7 @@ FUNCTIONS: Functions = {
     "CreateArray": Function(_create_python, _create_sql, nulls=True),
     "Size": Function(_size, _size_sql, nulls=True),
     "GetArrayItem": Function(_item, _item_sql),
-    "ElementAt": Function(_element_at),
+    "ElementAt": Function(_element_at, _element_at_sql),
     "Concat": Function(_concat, _concat_sql),
     "Reverse": inline("{0}[::-1]"),
     "ArrayInsert": calls(_insert, nulls=True),

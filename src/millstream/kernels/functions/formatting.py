@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from millstream.kernels.functions import patterns
@@ -10,7 +10,7 @@ from millstream.kernels.functions.function import Function, Functions
 from millstream.kernels.functions.gregorian import civil, days_of
 from millstream.kernels.functions.instants import LONG
 from millstream.kernels.functions.patterns import Piece, no_kernel, pattern_of
-from millstream.kernels.functions.timezones import DAY_MICROS, MICROS, Zone, zone
+from millstream.kernels.functions.timezones import DAY_MICROS, MICROS, Zone, wall_clock, zone
 from millstream.plan.algebra import Expr
 
 _NUMBERS = {
@@ -99,6 +99,38 @@ def formatter(pieces: list[Piece], zone: Zone) -> Callable[[int], str]:
     return show
 
 
+_STRFTIME = {
+    "yyyy": "%Y",
+    "MM": "%m",
+    "dd": "%d",
+    "HH": "%H",
+    "mm": "%M",
+    "ss": "%S",
+    "SSS": "%g",
+    "SSSSSS": "%f",
+    "MMM": "%b",
+    "MMMM": "%B",
+    **dict.fromkeys(("E", "EE", "EEE"), "%a"),
+    "EEEE": "%A",
+    "hh": "%I",
+    "a": "%p",
+}
+"""What DuckDB's `strftime` shows in the same way."""
+_FIRST, _LAST = (days_of(year, 1, 1) * DAY_MICROS for year in (1, 10_000))
+
+
+def _sql(pieces: list[Piece], zone: Zone, timestamp: str) -> str | None:
+    if zone.fixed is None:
+        return None
+    shown = [p.text.replace("%", "%%") if p.letter == "'" else _STRFTIME.get(p.letter * p.width) for p in pieces]
+    if None in shown:
+        return None
+    format = "".join(map(str, shown)).replace("'", "''")
+    local = wall_clock(zone, timestamp)
+    in_sql = f"strftime(make_timestamp({local}), '{format}')"
+    return f"CASE WHEN {local} < {_FIRST} OR {local} >= {_LAST} THEN error('year') ELSE {in_sql} END"
+
+
 def _year_text(year: int, width: int) -> str:
     if width == 2:
         return f"{abs(year) % 100:02d}"
@@ -120,12 +152,20 @@ def _format(e: Expr) -> Callable[[int, str], str]:
     return lambda timestamp, pattern: show(timestamp)
 
 
+def _format_sql(e: Expr, args: Sequence[str]) -> str | None:
+    return _sql(pattern_of(e), zone(e.params["timezone"]), args[0])
+
+
 def _from_seconds(e: Expr) -> Callable[[int, str], str]:
     show = formatter(pattern_of(e), zone(e.params["timezone"]))
     return lambda seconds, pattern: show((seconds * MICROS + LONG) % (2 * LONG) - LONG)
 
 
+def _from_seconds_sql(e: Expr, args: Sequence[str]) -> str | None:
+    return _sql(pattern_of(e), zone(e.params["timezone"]), f"({args[0]} * {MICROS})")
+
+
 FUNCTIONS: Functions = {
-    "DateFormatClass": Function(_format),
-    "FromUnixTime": Function(_from_seconds),
+    "DateFormatClass": Function(_format, _format_sql),
+    "FromUnixTime": Function(_from_seconds, _from_seconds_sql),
 }

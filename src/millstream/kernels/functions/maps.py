@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType
@@ -78,6 +78,11 @@ def _get_python(e: Expr) -> Any:
     return "{0}.get({1})" if get is dict.get else get
 
 
+def get_sql(e: Expr, args: Sequence[str]) -> str | None:
+    """The same in SQL."""
+    return f"map_extract({args[0]}, {args[1]})[1]" if identity(e.args[0].type.keyType) is itself else None
+
+
 def _create(e: Expr) -> Callable[..., Map]:
     build = builder(e)
     return lambda *values: build(zip(values[::2], values[1::2]))
@@ -120,9 +125,9 @@ def _from_text(e: Expr) -> Callable[..., Map]:
 
 FUNCTIONS: Functions = {
     "CreateMap": Function(_create, nulls=True),
-    "GetMapValue": Function(_get_python),
-    "MapKeys": calls(list),
-    "MapValues": calls(lambda entries: list(entries.values())),
+    "GetMapValue": Function(_get_python, get_sql),
+    "MapKeys": calls(list, "map_keys({0})"),
+    "MapValues": calls(lambda entries: list(entries.values()), "map_values({0})"),
     "MapEntries": calls(lambda entries: list(entries.items())),
     "MapFromArrays": Function(_from_arrays),
     "MapFromEntries": Function(_from_entries),

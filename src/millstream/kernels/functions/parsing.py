@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql.types import DateType, StringType, TimestampNTZType
@@ -159,6 +159,34 @@ def _get_timestamp(e: Expr) -> Callable[[str, str], int | None]:
     return get
 
 
+_STRPTIME = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+"""What DuckDB's `strptime` reads in the same way, once it is known that there are enough digits."""
+
+
+def _get_sql(e: Expr, args: Sequence[str]) -> str | None:
+    here = UTC_ZONE if isinstance(e.type, TimestampNTZType) else zone(e.params["timezone"])
+    pieces = pattern_of(e)
+    fields = [p.letter * p.width for p in pieces if p.letter != "'"]
+    if here.fixed is None or "yyyy" not in fields or len(set(fields)) < len(fields) or not {*fields} <= {*_STRPTIME}:
+        return None
+    form = "".join(p.text.replace("%", "%%") or _STRPTIME[p.letter * p.width] for p in pieces)
+    expected = "".join(re.escape(p.text) or f"[0-9]{{{p.width}}}" for p in pieces)
+    form, expected = (text.replace("'", "''") for text in (form, expected))
+    text = args[0]
+    return (
+        f"CASE WHEN NOT regexp_full_match({text}, '{expected}') THEN error('pattern') "
+        f"ELSE epoch_us(strptime({text}, '{form}')) - {here.fixed * MICROS} END"
+    )
+
+
+def _unix_timestamp_sql(e: Expr, args: Sequence[str]) -> str | None:
+    kind = e.args[0].type
+    if isinstance(kind, DateType):
+        return None
+    micros = _get_sql(e, args) if isinstance(kind, StringType) else args[0]
+    return micros and f"(({micros}) // {MICROS})"
+
+
 def _unix_timestamp(e: Expr) -> Callable[[Any, str], int | None]:
     kind = e.args[0].type
     if isinstance(kind, DateType):
@@ -176,7 +204,7 @@ def _unix_timestamp(e: Expr) -> Callable[[Any, str], int | None]:
 
 
 FUNCTIONS: Functions = {
-    "GetTimestamp": Function(_get_timestamp),
-    "UnixTimestamp": Function(_unix_timestamp),
-    "ToUnixTimestamp": Function(_unix_timestamp),
+    "GetTimestamp": Function(_get_timestamp, _get_sql),
+    "UnixTimestamp": Function(_unix_timestamp, _unix_timestamp_sql),
+    "ToUnixTimestamp": Function(_unix_timestamp, _unix_timestamp_sql),
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from millstream.kernels.functions.function import Function, Functions
-from millstream.kernels.functions.ordering import Key, identity, rank, unsigned
+from millstream.kernels.functions.ordering import Key, identity, itself, rank, unsigned
 from millstream.plan.algebra import Expr
 
 Array = list[Any]
@@ -50,6 +50,16 @@ def _contains(e: Expr) -> Callable[..., bool | None]:
         return None if None in array else False
 
     return contains
+
+
+def _contains_sql(e: Expr, args: Sequence[str]) -> str | None:
+    if _same(e) is not itself:
+        return None
+    array, value = args
+    return (
+        f"CASE WHEN {value} IS NULL THEN NULL WHEN list_contains({array}, {value}) THEN TRUE "
+        f"WHEN len({array}) = list_count({array}) THEN FALSE ELSE NULL END"
+    )
 
 
 def _position(e: Expr) -> Callable[..., int]:
@@ -104,7 +114,7 @@ def _sort(e: Expr) -> Callable[..., Array]:
 
 
 FUNCTIONS: Functions = {
-    "ArrayContains": Function(_contains),
+    "ArrayContains": Function(_contains, _contains_sql),
     "ArrayPosition": Function(_position),
     "ArrayRemove": Function(_remove),
     "ArrayDistinct": Function(lambda e: _set(e, lambda same, array: array)),

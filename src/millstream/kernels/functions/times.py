@@ -13,7 +13,7 @@ from millstream.kernels.functions import dates
 from millstream.kernels.functions.function import Function, Functions, Python, calls
 from millstream.kernels.functions.gregorian import civil, days_of, month_length, plus_months
 from millstream.kernels.functions.instants import exact, floor_remainder
-from millstream.kernels.functions.timezones import DAY_MICROS, MICROS, UTC_ZONE, Zone, zone
+from millstream.kernels.functions.timezones import DAY_MICROS, MICROS, UTC_ZONE, Zone, wall_clock, zone
 from millstream.plan.algebra import Expr, Unsupported
 
 MONTH_UNITS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -28,6 +28,15 @@ UNITS = {
     "WEEK": 7 * DAY_MICROS,
 }
 """Units of `timestampadd` and `timestampdiff`, in months and in microseconds."""
+_LEVELS = {
+    **{unit: unit for unit in (*UNITS, *MONTH_UNITS) if unit != "DAYOFYEAR"},
+    "DD": "DAY",
+    "MON": "MONTH",
+    "MM": "MONTH",
+    "YYYY": "YEAR",
+    "YY": "YEAR",
+}
+"""What `date_trunc` can truncate to."""
 
 
 def zone_of(e: Expr, timestamp: int = 0) -> Zone:
@@ -45,21 +54,16 @@ def _field(divisor: int, modulus: int) -> Function:
         if here.fixed is None:
             to_local = here.to_local
             return lambda t: to_local(t) // divisor % modulus
-        return f"({_fixed(here, '{0}')} // {divisor} % {modulus})"
+        return f"({wall_clock(here, '{0}')} // {divisor} % {modulus})"
 
     def sql(e: Expr, args: Sequence[str]) -> str | None:
         here = zone_of(e)
         if here.fixed is None:
             return None
-        time_of_day = floor_remainder(_fixed(here, args[0]), divisor * modulus)
+        time_of_day = floor_remainder(wall_clock(here, args[0]), divisor * modulus)
         return f"CAST({time_of_day} // {divisor} AS INTEGER)"
 
     return Function(python, sql)
-
-
-def _fixed(zone: Zone, timestamp: str) -> str:
-    """Wall clock's time in a zone that never changes."""
-    return f"({timestamp} + {zone.fixed * MICROS})" if zone.fixed else timestamp
 
 
 def _second_with_fraction(e: Expr) -> Callable[[int], Decimal]:
@@ -182,15 +186,32 @@ def _truncate(e: Expr) -> Python:
     here = zone_of(e, 1)
 
     def truncate(level: str, timestamp: int) -> int | None:
-        size = UNITS.get({"DD": "DAY"}.get(level := level.upper(), level))
-        if size is None or level in ("WEEK", "DAYOFYEAR"):
-            day = dates.truncated(here.to_local(timestamp) // DAY_MICROS, level)
+        unit = _LEVELS.get(level.upper())
+        if unit is None:
+            return None
+        size = UNITS.get(unit)
+        if size is None or unit == "WEEK":
+            day = dates.truncated(here.to_local(timestamp) // DAY_MICROS, unit)
             return None if day is None else here.midnight(day)
         if size <= MICROS:
             return timestamp - timestamp % size
         return moved(here, timestamp, lambda local: local - local % size)
 
     return truncate
+
+
+def _truncate_sql(e: Expr, args: Sequence[str]) -> str | None:
+    here, level, timestamp = zone_of(e, 1), e.args[0], args[1]
+    if here.fixed is None or level.op != "Literal" or not isinstance(level.params["value"], str):
+        return None
+    unit = _LEVELS.get(level.params["value"].upper())
+    local = wall_clock(here, timestamp)
+    if unit in UNITS:
+        shift = 3 * DAY_MICROS if unit == "WEEK" else 0  # the epoch began on a Thursday
+        return f"({timestamp} - {floor_remainder(f'({local} + {shift})', UNITS[unit])})"
+    if unit is None:
+        return None
+    return f"(epoch_us(date_trunc('{unit}', make_timestamp({local}))) - {here.fixed * MICROS})"
 
 
 def _months_between(e: Expr) -> Python:
@@ -243,7 +264,7 @@ FUNCTIONS: Functions = {
     "SubtractTimestamps": Function(_subtract),
     "TimestampAdd": Function(_add_units),
     "TimestampDiff": Function(_difference),
-    "TruncTimestamp": Function(_truncate),
+    "TruncTimestamp": Function(_truncate, _truncate_sql),
     "MonthsBetween": Function(_months_between),
     "MakeTimestamp": Function(_make),
     "FromUTCTimestamp": calls(lambda t, name: exact(zone(name).to_local(t))),

@@ -85,6 +85,11 @@ class Zone(NamedTuple):
         return start
 
 
+def wall_clock(zone: Zone, timestamp: str) -> str:
+    """The code, in SQL and in Python, of a timestamp by the wall clock, in a zone that never changes."""
+    return f"({timestamp} + {zone.fixed * MICROS})" if zone.fixed else timestamp
+
+
 @lru_cache(maxsize=1000)
 def zone(id: str) -> Zone:
     """The time zone with an id that Spark accepts; `DataError` if there is none."""
