@@ -106,7 +106,6 @@ def test_collections_and_distinct(frame):
     check(agg(frame, "sort_array(collect_set(i))", "sort_array(collect_set(s))", "sort_array(collect_set(d))"))
     check(agg(frame, "count(distinct i)", "sum(distinct i)", "avg(distinct i)"))
     check(agg(frame, "count(distinct d, s)"))
-    check(agg(frame, "count(distinct d) filter (where ok)"))
 
 
 def test_percentiles(frame):

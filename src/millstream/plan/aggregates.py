@@ -29,6 +29,8 @@ PARAMS |= {
 
 def read_aggregate(logical: Java) -> Aggregate:
     """An `Aggregate` of Spark's optimised plan; of its input only the columns are filled in."""
+    if _expanded_for_distinct(logical):
+        raise Unsupported("Aggregate", "distinct aggregates over different columns, or with a filter")
     reader = _Reader(logical)
     named = list(items(logical.aggregateExpressions()))
     exprs = tuple(reader.split(expression(e)) for e in named)
@@ -36,6 +38,13 @@ def read_aggregate(logical: Java) -> Aggregate:
     calls = tuple(reader.calls)
     input = Node(tuple(column_of(a) for a in items(logical.child().output())))
     return Aggregate(output, input, reader.keys, calls, exprs, reader.event_time, session=reader.session)
+
+
+def _expanded_for_distinct(logical: Java) -> bool:
+    """Whether it is the inner half of what Spark's optimizer makes of distinct aggregates: right only in a batch."""
+    expanded = str(logical.child().getClass().getSimpleName()) == "Expand"
+    last = list(items(logical.groupingExpressions()))[-1:]
+    return expanded and any(str(e.toString()).startswith("gid#") and not e.nullable() for e in last)
 
 
 class _Reader:
