@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from millstream.kernels.batch import Row
 from millstream.kernels.groups import Group, Groups
-from millstream.kernels.state import Clock, Deadlines, Keyed, KeyedFactory, Tally
+from millstream.kernels.state import Clock, Deadlines, Keyed, KeyedFactory, Tally, checked
 from millstream.plan.algebra import Aggregate, Unsupported
 
 
@@ -19,7 +19,7 @@ def aggregation(node: Aggregate, mode: str) -> KeyedFactory:
     """
     if mode == "append" and node.event_time is None:
         raise Unsupported("Aggregate", "append mode needs a watermark on one of the keys")
-    return AggregationFactory(Groups.of(node, endless=mode == "complete"), mode)
+    return checked(AggregationFactory(Groups.of(node, endless=mode == "complete"), mode))
 
 
 @dataclass(frozen=True)

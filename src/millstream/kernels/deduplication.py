@@ -10,15 +10,14 @@ from millstream.kernels.batch import Row
 from millstream.kernels.expressions import Code
 from millstream.kernels.generated import Generated
 from millstream.kernels.keys import key_part, time_part
-from millstream.kernels.state import Clock, Deadlines, Keyed, KeyedFactory, Tally
+from millstream.kernels.state import Clock, Deadlines, Keyed, KeyedFactory, Tally, checked
 from millstream.plan.algebra import Column, Columns, Deduplicate
 
 
 def deduplication(node: Deduplicate) -> KeyedFactory:
     """The factory of a deduplication's partitions; its rows are the input's."""
-    return DeduplicationFactory(
-        node.input.output, node.keys, node.event_time, node.delay if node.within_watermark else None
-    )
+    delay = node.delay if node.within_watermark else None
+    return checked(DeduplicationFactory(node.input.output, node.keys, node.event_time, delay))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from millstream.kernels.batch import Row
 from millstream.kernels.groups import Group, Groups
-from millstream.kernels.state import NEVER, Clock, Deadlines, Keyed, KeyedFactory, Tally
+from millstream.kernels.state import NEVER, Clock, Deadlines, Keyed, KeyedFactory, Tally, checked
 from millstream.plan.algebra import Aggregate, Unsupported
 
 Session = tuple[int, int, Group]
@@ -27,7 +27,7 @@ def sessions(node: Aggregate, mode: str) -> KeyedFactory:
         raise Unsupported("Aggregate", "Spark has no update mode for session windows: sessions that grew would stay")
     assert node.session is not None
     position = [column for column, _ in node.keys].index(node.session)
-    return SessionsFactory(Groups.of(node, endless=mode == "complete"), position, mode)
+    return checked(SessionsFactory(Groups.of(node, endless=mode == "complete"), position, mode))
 
 
 @dataclass(frozen=True)

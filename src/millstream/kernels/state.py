@@ -43,6 +43,12 @@ class KeyedFactory(Protocol):
         """A partition without state."""
 
 
+def checked(factory: KeyedFactory) -> KeyedFactory:
+    """The factory, if all its code can be written: what has no kernel is to be said now, not on a slot."""
+    assert factory.source
+    return factory
+
+
 class Tally:
     """What progress tells of an operator's state.
 

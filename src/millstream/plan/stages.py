@@ -12,6 +12,7 @@ from millstream.kernels.aggregates import buffers_of
 from millstream.kernels.aggregation import aggregation
 from millstream.kernels.deduplication import deduplication
 from millstream.kernels.kernel import KernelFactory
+from millstream.kernels.keyed import FlatMapSpec, processing
 from millstream.kernels.segment import Segment
 from millstream.kernels.sessions import sessions
 from millstream.kernels.stage import Body, Deliver, Exchange, KeepState, Outlet, Read, ReadSplits, Split, StepSpec
@@ -22,8 +23,10 @@ from millstream.plan.algebra import (
     Column,
     Columns,
     Deduplicate,
+    FlatMap,
     Node,
     PartialAggregate,
+    Process,
     Project,
     PythonEval,
     PythonMap,
@@ -99,7 +102,7 @@ class Stages:
             return [self._as(o, node.output) for child in node.inputs for o in self._open(child)]
         if isinstance(node, Aggregate):
             return [self._aggregate(node)]
-        if isinstance(node, Deduplicate):
+        if isinstance(node, (Deduplicate, Process)):
             return [self._exchanged(node, node.input, node.keys)]
         assert isinstance(node, Unary)
         return [o.then(node) for o in self._open(node.input)]
@@ -180,9 +183,10 @@ class Stages:
         steps: list[StepSpec] = []
         fused: list[Node] = []
         for node in nodes:
-            if isinstance(node, (PythonEval, PythonMap)):
+            if isinstance(node, (PythonEval, PythonMap, FlatMap)):
                 steps += self._segment(columns, fused)
-                steps.append(PythonSegment(replace(node, input=Node(node.input.output))))
+                alone = replace(node, input=Node(node.input.output))
+                steps.append(FlatMapSpec(alone) if isinstance(alone, FlatMap) else PythonSegment(alone))
                 columns, fused = node.output, []
             else:
                 fused.append(node)
@@ -203,4 +207,6 @@ def operator_of(node: Node, mode: str) -> KeyedFactory:
         return aggregation(node, mode) if node.session is None else sessions(node, mode)
     if isinstance(node, Deduplicate):
         return deduplication(node)
+    if isinstance(node, Process):
+        return processing(node)
     raise Unsupported(type(node).__name__, "it keeps no state that is known here")
