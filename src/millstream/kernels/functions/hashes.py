@@ -220,7 +220,7 @@ def _hash(family: _Family, bits: int) -> Callable[[Expr], Python]:
         seed, sign, size = e.params["seed"] % (1 << bits), 1 << bits - 1, 1 << bits
 
         def hashed(*values: Any) -> int:
-            result = seed
+            result: int = seed
             for one, value in zip(each, values):
                 result = one(value, result)
             return result - size if result & sign else result
