@@ -104,7 +104,7 @@ class PartFilesSlot:
 
 
 def _text_of(kind: Any, parts: PartFiles) -> Callable[[Any], str | None]:
-    cast = converter(Casting(kind, StringType(), True, parts.zone, parts.java)) if kind != StringType() else str
+    cast = converter(Casting(kind, StringType(), "ANSI", parts.zone, parts.java)) if kind != StringType() else str
     return lambda value: None if value is None else cast(value)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from millstream.io.datasources import RateDataSource, YsbDataSource
+from millstream.io.delimited import csv_source
 from millstream.io.delivered import ConsoleSink, ForeachBatchSink
 from millstream.io.foreach import ForeachSink
 from millstream.io.jsonlines import json_source
@@ -34,6 +35,7 @@ SOURCES: dict[str, Callable[[Options, StructType], StreamSource]] = {
     "rate": lambda options, schema: SparkRateSource(options),
     "rate-micro-batch": lambda options, schema: RateMicroBatchSource(options),
     "socket": lambda options, schema: SocketSource(options),
+    "csv": lambda options, schema: csv_source(Given("csv", options), schema),
     "json": lambda options, schema: json_source(Given("json", options), schema),
     "parquet": lambda options, schema: parquet_source(Given("parquet", options), schema),
     "text": lambda options, schema: text_source(Given("text", options), schema),
