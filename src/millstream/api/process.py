@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType, _parse_datatype_string
 
 from millstream.errors import InvalidOption
@@ -83,6 +83,11 @@ class Processed:
     def root(self) -> DataFrame:
         """The DataFrame from which everything comes."""
         return self.input.root if isinstance(self.input, Processed) else self.input
+
+    @property
+    def sparkSession(self) -> SparkSession:  # noqa: N802 (as a DataFrame has it)
+        """The session of the DataFrame."""
+        return self.root.sparkSession
 
     def node(self, translate: Callable[[DataFrame], Node]) -> Node:
         """The relation; `translate` makes the DataFrame's."""
@@ -179,15 +184,13 @@ def _processed(input: Frame, schema: StructType | str, make: Callable[[Node, Col
     kind = _parse_datatype_string(schema) if isinstance(schema, str) else schema
     if not isinstance(kind, StructType) or not len(kind):
         raise InvalidOption(f"the output's schema is a StructType or text like 'word string, n long', not {schema!r}")
-    root = input.root if isinstance(input, Processed) else input
-    named: Any = root.sparkSession._jvm.org.apache.spark.sql.catalyst.expressions.NamedExpression
+    named: Any = input.sparkSession._jvm.org.apache.spark.sql.catalyst.expressions.NamedExpression
     output = tuple(Column(int(named.newExprId().id()), f.name, f.dataType, f.nullable) for f in kind)
     return Processed(input, kind, make, output)
 
 
 def _zone(frame: Frame) -> str:
-    root = frame.root if isinstance(frame, Processed) else frame
-    return str(root.sparkSession.conf.get("spark.sql.session.timeZone"))
+    return str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
 
 
 def _watermarked(frame: Frame) -> str | None:
