@@ -6,7 +6,7 @@ being stored in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pyspark.sql.types import DoubleType, FloatType
 
@@ -30,7 +30,7 @@ from millstream.plan.algebra import (
     Watermark,
 )
 
-Scalar = Callable[[Sequence[Row]], tuple[list[Row], int | None]]
+Scalar = Callable[[Iterable[Row]], tuple[list[Row], int | None]]
 """From rows to rows, and the event time that they have reached."""
 
 

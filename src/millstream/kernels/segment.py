@@ -138,7 +138,7 @@ class SegmentStep:
                 return Batch.of_arrow(self.schema, table), mark
             self._vector_cost.saw(rows, time.perf_counter() - began + self._scalar_cost.of(rows))
         began = time.perf_counter()
-        result, mark = self.scalar(batch.rows)
+        result, mark = self.scalar(batch.stream)
         self._scalar_cost.saw(rows, time.perf_counter() - began)
         return Batch.of_rows(self.schema, result), mark
 

@@ -36,6 +36,8 @@ FLUSH_BEHIND = 2e-3
 SETTLE = 1e-3
 """At most this long, and at most a fortieth of an epoch, a slot sleeps after it has sent its blocks:
 those of its peers then arrive together, and one waking serves them all."""
+COLLECT = (50_000, 20, 100)
+"""An epoch's rows are many objects and no cycles: collections at every 700th would be a tenth of the work."""
 DRIVER_TIMEOUT = 15.0
 PATIENCE = 3
 """Heartbeats that the loop may leave out, in a long task, before the watch sends them in its place."""
@@ -78,6 +80,7 @@ class Slot:
             self.node = self._make_node(welcome)
             gc.collect()
             gc.freeze()  # what is loaded by now stays: collections need not look at it again
+            gc.set_threshold(*COLLECT)
             watch = threading.Thread(target=self._watch, name="millstream-watch", daemon=True)
             watch.start()
             self._loop(self.node)
