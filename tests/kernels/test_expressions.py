@@ -9,9 +9,7 @@ X = Column(1, "x", LongType())
 def test_an_expression_may_be_nested_deeper_than_pythons_parser_allows():
     deep, one = X.ref(), Expr("Literal", LongType(), (), {"value": 1})
     for _ in range(300):
-        deep = Expr(
-            "Add", LongType(), (deep, Expr("Literal", LongType(), (), {"value": 1})), {"ansi": True, "mode": "ANSI"}
-        )
+        deep = Expr("Add", LongType(), (deep, one), {"ansi": True, "mode": "ANSI"})
     code = Code()
     source = f"def run(c):\n    return {python(deep, {X.id: 'c'}, code)}\n"
     run = code.compile(source, "run")

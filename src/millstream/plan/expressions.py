@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import cache
 from struct import pack, unpack
 from typing import Any
 
@@ -67,7 +68,18 @@ def _mode(e: Java) -> dict[str, Any]:
 
 
 def _cast(e: Java) -> dict[str, Any]:
-    return _mode(e) | _zone(e)
+    return _mode(e) | _zone(e) | {"java": java_version()}
+
+
+def _rounding(e: Java) -> dict[str, Any]:
+    return {"ansi": bool(e.ansiEnabled()), "java": java_version()}
+
+
+@cache
+def java_version() -> int:
+    """The major version of the driver's JVM: it decides which digits a floating-point number is written with."""
+    system = SparkSession.active().sparkContext._jvm.System
+    return int(system.getProperty("java.specification.version").split(".")[-1])
 
 
 def _json(e: Java) -> dict[str, Any]:
@@ -144,6 +156,10 @@ PARAMS: dict[str, Reader] = {
     "Literal": _literal,
     "Cast": _cast,
     "InSet": _in_set,
+    "AtLeastNNonNulls": lambda e: {"n": int(e.n())},
+    "Conv": lambda e: {"ansi": bool(e.ansiEnabled())},
+    **dict.fromkeys(("Floor", "Ceil"), _ansi),
+    **dict.fromkeys(("Round", "BRound", "RoundCeil", "RoundFloor"), _rounding),
     **dict.fromkeys(("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"), _mode),
     **dict.fromkeys(
         ("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "Elt", "MakeDate", "NextDay", "MakeInterval"), _ansi

@@ -234,11 +234,19 @@ def _negated(e: Expr) -> Python:
 
 
 def _negated_sql(e: Expr, args: Sequence[str]) -> str | None:
+    if isinstance(e.type, DecimalType) and e.type.precision > 34:
+        return None
     return f"CAST(-{args[0]} AS {sql_type(e.type)})"
 
 
 def _absolute(e: Expr) -> Python:
+    if isinstance(e.type, DecimalType):
+        return decimals.absolute(e)
     return "abs({0})" if bits_of(e.type) is None else in_range("abs({0})", e.type, mode_of(e))
+
+
+def _absolute_sql(e: Expr, args: Sequence[str]) -> str | None:
+    return None if isinstance(e.type, DecimalType) and e.type.precision > 34 else f"abs({args[0]})"
 
 
 def _shift_width(e: Expr) -> int:
@@ -282,7 +290,7 @@ FUNCTIONS: Functions = {
     "Pmod": Function(_positive_remainder),
     "UnaryMinus": Function(_negated, _negated_sql),
     "UnaryPositive": inline("{0}", "{0}"),
-    "Abs": Function(_absolute, lambda e, args: f"abs({args[0]})"),
+    "Abs": Function(_absolute, _absolute_sql),
     "BitwiseAnd": inline("({0} & {1})", "({0} & {1})"),
     "BitwiseOr": inline("({0} | {1})", "({0} | {1})"),
     "BitwiseXor": inline("({0} ^ {1})", "xor({0}, {1})"),

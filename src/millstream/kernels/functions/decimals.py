@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,8 @@ EXACT = Context(prec=200, rounding=ROUND_DOWN)
 """Wide enough for any sum or product of Spark's decimals."""
 TRUNCATED = Context(prec=39, rounding=ROUND_DOWN)
 """Spark multiplies with one digit more than its decimals can have, and cuts off the rest."""
+NEGATED = Context(prec=34, rounding=ROUND_HALF_EVEN)
+"""Spark negates decimals in the format that Scala calls DECIMAL128."""
 QUOTIENT_SCALE = Decimal((0, (1,), -39))
 """Spark divides to so many digits after the point, and cuts off the rest."""
 
@@ -130,8 +132,15 @@ def positive_remainder(e: Expr, zero: Zero) -> Python:
 
 
 def negated(e: Expr) -> Python:
-    """A number with the other sign; there is only one zero."""
-    return lambda x: EXACT.minus(x) if x else x
+    """A number with the other sign; Spark keeps no more than 34 digits of it, and there is only one zero."""
+    rounded = fit_type(e.type, bool(e.params["ansi"]))
+    return lambda x: rounded(NEGATED.minus(x))
+
+
+def absolute(e: Expr) -> Python:
+    """A number without its sign, which for a negative one is `negated`."""
+    rounded = fit_type(e.type, bool(e.params["ansi"]))
+    return lambda x: rounded(NEGATED.minus(x)) if x < 0 else x
 
 
 def unscaled(x: Decimal) -> int:

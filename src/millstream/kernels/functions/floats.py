@@ -48,7 +48,7 @@ def text_of(x: float, *, single: bool = False, java: int = 17) -> str:
     """What `Double.toString`, or `Float.toString` for a single-precision number, says.
 
     >>> text_of(1.0), text_of(1e7), text_of(-0.00012), text_of(0.10000000149011612, single=True), text_of(2e23)
-    ('1.0', '1.0E7', '-1.2E-4', '0.1', '2.0E23')
+    ('1.0', '1.0E7', '-1.2E-4', '0.1', '1.9999999999999998E23')
     >>> text_of(-5.5733433563767654e18), text_of(-5.5733433563767654e18, java=21)
     ('-5.5733433563767654E18', '-5.573343356376765E18')
     """
