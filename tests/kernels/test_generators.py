@@ -51,6 +51,26 @@ def test_rows(frame, generator):
     assert same(got, expected)
 
 
+def test_fields_of_json(spark):
+    texts = (
+        '{"a": 1, "b": "x\\u0041", "c": {"d": [1.0, 1e10, null, "y"]}, "a": 2}',
+        '{"a": null, "b": true, "c": 1.50}',
+        "{'a': 'b', \"c\": -0}",
+        '{"a": 1, "b"',
+        '{"a": "1", "b": "}',
+        '{"a": 1} {"b": 2}',
+        '{"a": 1, "c": NaN}',
+        "[1]",
+        "null",
+        "",
+        '{"b": "\t", "c": "😀", "x": [{"a": 3}]}',
+        None,
+    )
+    frame = spark.createDataFrame([(text, "b") for text in texts], "s string, n string").localCheckpoint()
+    got, expected = generated(frame, F.expr("json_tuple(s, 'a', n, 'c', 'a', 'zz')"))
+    assert same(got, expected)
+
+
 def test_a_generator_without_kernel():
     with pytest.raises(Unsupported):
         generator_of(Expr("ReplicateRows", None))

@@ -7,8 +7,12 @@ from typing import Any
 
 from pyspark.sql.types import MapType
 
+from millstream.kernels.functions.json_tokens import JsonError, Kind, Leniency, Tokens
+from millstream.kernels.functions.json_writer import copied
 from millstream.plan.algebra import Expr, Unsupported
 
+_HIVE = Leniency(non_numeric_numbers=False, unquoted_control_chars=True)
+"""How leniently Spark reads JSON where Hive did before it."""
 Generator = Callable[..., Sequence[tuple[Any, ...]]]
 """From the arguments' values to the rows that they make."""
 
@@ -48,10 +52,37 @@ def _stack(e: Expr) -> Generator:
     return stack
 
 
+def _json_tuple(e: Expr) -> Generator:
+    def json_tuple(text: str | None, *names: str | None) -> Sequence[tuple[Any, ...]]:
+        found: dict[str, str] = {}
+        if text is not None:
+            try:
+                _read_fields(Tokens(text, _HIVE), set(names), found)
+            except JsonError:
+                found = {}
+        return [tuple([None if name is None else found.get(name) for name in names])]
+
+    return json_tuple
+
+
+def _read_fields(tokens: Tokens, wanted: set[str | None], found: dict[str, str]) -> None:
+    """The wanted fields of an object as text; of those that come twice, the last that is not null."""
+    if tokens.next() is not Kind.START_OBJECT:
+        return
+    while tokens.next() is Kind.NAME:
+        name = tokens.name
+        kind = tokens.next()
+        if name in wanted and kind is not Kind.NULL:
+            found[str(name)] = tokens.text() if kind is Kind.STRING else copied(tokens)
+        else:
+            tokens.skip_children()
+
+
 GENERATORS: dict[str, Callable[[Expr], Generator]] = {
     "Explode": _explode,
     "PosExplode": _posexplode,
     "Inline": _inline,
     "Stack": _stack,
+    "JsonTuple": _json_tuple,
 }
 """How to make each of Spark's generators."""
