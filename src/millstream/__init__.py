@@ -6,11 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from millstream.api.process import KeyedProcess, flat_map, process, sliding, tumbling
     from millstream.api.query import Query
     from millstream.api.session import local_session
     from millstream.api.writer import active, explain, write_stream
     from millstream.errors import (
         DataError,
+        FunctionFailed,
         InvalidOption,
         MillstreamError,
         NotEnoughCores,
@@ -26,7 +28,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DataError",
+    "FunctionFailed",
     "InvalidOption",
+    "KeyedProcess",
     "MillstreamError",
     "NotEnoughCores",
     "NotShippable",
@@ -38,12 +42,17 @@ __all__ = [
     "__version__",
     "active",
     "explain",
+    "flat_map",
     "local_session",
+    "process",
     "register",
+    "sliding",
+    "tumbling",
     "write_stream",
 ]
 
 _HOMES = {
+    **dict.fromkeys(("KeyedProcess", "flat_map", "process", "sliding", "tumbling"), "millstream.api.process"),
     "Query": "millstream.api.query",
     "active": "millstream.api.writer",
     "explain": "millstream.api.writer",

@@ -264,3 +264,53 @@ def test_a_query_has_the_fields_of_structured_streamings(spark):
     assert query not in millstream.active()
     with pytest.raises(AssertionError):
         assert query.isActive
+
+
+class Totals(millstream.KeyedProcess):
+    def init(self, key, window):
+        return 0
+
+    def update(self, key, value, state, time):
+        return state + (value or 0), [(key, None, state + (value or 0))]
+
+    def finalize(self, key, window, state):
+        return [(key, window.end, state)]
+
+
+def test_a_keyed_process_keeps_state_and_is_processed_again(spark, lines):
+    df = parsed(spark.readStream.text(lines)).withWatermark("t", "10 seconds").where("k is not null and t is not null")
+    totals = millstream.process(
+        df, key="k", value="n", process=Totals(), output="k string, until timestamp, total long",
+        window=millstream.tumbling("1 minute"), time="t",
+    )  # fmt: skip
+    ended = [row for row in run(spark, totals) if row["until"] is not None]
+    batch = parsed(spark.read.text(lines)).where("k is not null and t is not null")
+    expected = (
+        batch.groupBy("k", F.window("t", "1 minute").alias("w"))
+        .agg(F.sum(F.coalesce("n", F.lit(0))).alias("s"))
+        .collect()
+    )
+    sums = {(row["k"], row["w"].end): row["s"] for row in expected}
+    assert len(ended) > 100
+    assert all(sums[row["k"], row["until"]] == row["total"] for row in ended)
+
+    doubled = millstream.flat_map(df, lambda row: [(row["k"],), (row["k"],)], "k string")
+    counted = millstream.process(doubled, key="k", process=Totals1(), output="k string, c long")
+    last = {row["k"]: row["c"] for row in run(spark, counted)}
+    assert last == {row["k"]: 2 * row["count"] for row in batch.groupBy("k").count().collect()}
+
+
+class Totals1(millstream.KeyedProcess):
+    def init(self, key, window):
+        return 0
+
+    def update(self, key, value, state, time):
+        return state + 1, [(key, state + 1)]
+
+
+@pytest.mark.parametrize("name", ["by key", "tumbling"])
+def test_partial_aggregation_can_be_turned_off(spark, lines, name):
+    _, build = AGGREGATES[name]
+    frame = build(spark.readStream.text(lines))
+    rows = run(spark, frame, "complete", partialAggregation=False)
+    assert len(rows) == build(spark.read.text(lines)).count()

@@ -7,7 +7,7 @@ from typing import Any
 
 from millstream.kernels.segment import Segment
 from millstream.kernels.stage import Deliver, Exchange, KeepState, Split
-from millstream.plan.algebra import Unsupported
+from millstream.plan.algebra import PythonEval, PythonMap, Unsupported
 from millstream.plan.plan import Plan
 
 
@@ -50,7 +50,7 @@ def _details(factory: Any, code: bool) -> list[str]:
         if code:
             lines += ["scalar kernel of the state:", *_indented(factory.keyed.source)]
     for step in factory.body.steps:
-        lines += _segment(step, code) if isinstance(step, Segment) else [str(step)]
+        lines += _segment(step, code) if isinstance(step, Segment) else [_functions(step.node)]
     outlet = factory.body.outlet
     if isinstance(outlet, Exchange):
         keys = ", ".join(factory.body.columns[k].name for k in outlet.keys) or "nothing (one partition)"
@@ -58,6 +58,14 @@ def _details(factory: Any, code: bool) -> list[str]:
     elif isinstance(outlet, Deliver):
         lines.append("to the sink: " + ", ".join(c.name for c in factory.body.columns))
     return lines
+
+
+def _functions(node: Any) -> str:
+    """What Python functions a step calls."""
+    if isinstance(node, PythonEval):
+        return f"python functions in the slot: {', '.join(f.name for f in node.functions)}"
+    name = node.function.name if isinstance(node, PythonMap) else getattr(node.function, "__name__", "function")
+    return f"python function over rows in the slot: {name}"
 
 
 def _segment(segment: Segment, code: bool) -> list[str]:

@@ -14,13 +14,14 @@ from pyspark.sql import DataFrame
 from millstream.api.explain import Explanation
 from millstream.api.fallback import FallbackQuery, start_on_spark
 from millstream.api.options import Sorted, Trigger, output_mode
+from millstream.api.process import Processed
 from millstream.api.progress import About
 from millstream.api.query import Query
 from millstream.errors import InvalidOption, MillstreamError, UnsupportedQuery
 from millstream.io.registry import find_sink
 from millstream.io.sink import StreamSink
 from millstream.kernels.stage import KeepState, Read, Split
-from millstream.plan.algebra import Unsupported
+from millstream.plan.algebra import Node, Unsupported
 from millstream.plan.plan import Plan
 from millstream.plan.stages import Settings, Stages
 from millstream.plan.translate import translate
@@ -36,7 +37,8 @@ class StreamWriter:
     """Collects what a query needs, then starts it."""
 
     def __init__(self, df: Any) -> None:
-        self._df = check_frame(df)
+        self._frame = check_frame(df)
+        self._df = self._frame.root if isinstance(self._frame, Processed) else self._frame
         self._format: str | None = None
         self._mode = "append"
         self._name: str | None = None
@@ -138,9 +140,10 @@ class StreamWriter:
     def _start(self, chosen: Sorted) -> Query:
         spark = self._df.sparkSession
         self._check_name()  # before the sink takes what belongs to the query that has the name
-        check_rules(self._df, self._mode)
+        if isinstance(self._frame, DataFrame):
+            check_rules(self._frame, self._mode)
         options = chosen.engine_options(self._trigger, total_cores(spark.sparkContext))
-        node = translate(self._df)
+        node = relation(self._frame)
         sink = self._sink(chosen)
         try:
             if self._mode not in sink.modes:
@@ -160,9 +163,7 @@ class StreamWriter:
         about = _about(plan, self._name, sink)
         with _active_lock:
             self._check_name()
-            query = Query.start(
-                spark, plan, options, about=about, sink=sink, on_end=lambda: _forget(about.run)
-            )
+            query = Query.start(spark, plan, options, about=about, sink=sink, on_end=lambda: _forget(about.run))
             _active[about.run] = query
         query.explanation = Explanation("millstream", plan, self._mode)
         return query
@@ -175,7 +176,7 @@ class StreamWriter:
             given["function"] = self._function
         if self._partitioning:
             given["partitionBy"] = self._partitioning
-        return find_sink(self._format, given, self._df.schema, self._mode, self._df.sparkSession, self._name)
+        return find_sink(self._format, given, self._frame.schema, self._mode, self._df.sparkSession, self._name)
 
     def _check_name(self) -> None:
         if self._name is not None and any(q.name == self._name and q.isActive for q in _active.values()):
@@ -195,6 +196,8 @@ class StreamWriter:
         return self._start_on_spark(why, table)
 
     def _start_on_spark(self, why: Unsupported | None, table: str | None = None) -> FallbackQuery:
+        if isinstance(self._frame, Processed):
+            raise UnsupportedQuery(f"{why or 'this frame'}: a processed frame runs on Millstream only") from why
         return start_on_spark(
             self._df, self._format, self._mode, self._name, Sorted.of(self._options), self._trigger,
             self._function, self._partitioning, table, why,
@@ -239,7 +242,7 @@ def explain(df: Any, mode: str = "simple", *, outputMode: str = "append") -> Exp
     explanation = None
     for attempt in dict.fromkeys((output_mode(outputMode), "update")):
         try:
-            plan = Stages(Settings(mode=attempt)).plan(translate(frame, collect=False), _Nowhere())
+            plan = Stages(Settings(mode=attempt)).plan(relation(frame, collect=False), _Nowhere())
             explanation = Explanation("millstream", plan, attempt)
             break
         except Unsupported as why:
@@ -256,8 +259,18 @@ class _Nowhere:
         raise NotImplementedError
 
 
-def check_frame(df: Any) -> DataFrame:
-    """A streaming DataFrame of classic PySpark; anything else gets an error that says what to do."""
+def relation(frame: DataFrame | Processed, *, collect: bool = True) -> Node:
+    """A frame as algebra."""
+    if isinstance(frame, Processed):
+        return frame.node(lambda df: translate(df, collect=collect))
+    return translate(frame, collect=collect)
+
+
+def check_frame(df: Any) -> DataFrame | Processed:
+    """A streaming DataFrame of classic PySpark, or a processed one; anything else gets an error that says what to do."""
+    if isinstance(df, Processed):
+        check_frame(df.root)
+        return df
     module = type(df).__module__
     if ".connect." in module:
         raise MillstreamError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import pairwise
 from json import loads
 from typing import Any
 
@@ -183,7 +184,7 @@ def _texts(array: pa.StringArray) -> list[str]:
     if not text.isascii():
         texts: list[str] = array.to_pylist()
         return texts
-    return [text[i - low : j - low] for i, j in zip(bounds, bounds[1:])]
+    return [text[i - low : j - low] for i, j in pairwise(bounds)]
 
 
 def _reverter(kind: pa.DataType) -> Any:

@@ -144,15 +144,20 @@ class ScalarCode:
         self._env = inner
 
     def _partialaggregate(self, node: PartialAggregate) -> None:
-        self._before += ["groups = {}", "find = groups.get"]
-        keys = "".join(f"{self._key(e)}, " for _, e in node.keys)
-        self._line(f"key = ({keys})")
         buffers = [buffers_of(call, self.code) for call in node.calls]
         initial = ", ".join(text for b in buffers for text in b.initial)
-        self._line("s = find(key)")
-        self._open("if s is None:")
-        self._line(f"s = groups[key] = [{initial}]")
-        self._depth -= 1
+        keys = "".join(f"{self._key(e)}, " for _, e in node.keys)
+        self._line(f"key = ({keys})")
+        if node.combine:
+            self._before += ["groups = {}", "find = groups.get"]
+            self._line("s = find(key)")
+            self._open("if s is None:")
+            self._line(f"s = groups[key] = [{initial}]")
+            self._depth -= 1
+            self._after.append("groups = [(*key, *s) for key, s in groups.items()]")
+        else:
+            self._before.append("groups = []")
+            self._line(f"s = [{initial}]")
         position = 0
         for call, b in zip(node.calls, buffers):
             names = [f"s[{position + i}]" for i in range(len(b.initial))]
@@ -163,7 +168,8 @@ class ScalarCode:
             for line in b.update(names, [self._value(arg) for arg in call.function.args]):
                 self._line(line)
             self._depth = depth
-        self._after.append("groups = [(*key, *s) for key, s in groups.items()]")
+        if not node.combine:
+            self._line("groups.append((*key, *s))")
         self._result = "groups"
 
     def _key(self, e: Expr) -> str:

@@ -109,6 +109,8 @@ class VectorCode:
         self._query = f"SELECT * FROM ({self._query})\n{kind} JOIN {name} ON {' AND '.join(on) or 'TRUE'}"
 
     def _partialaggregate(self, node: PartialAggregate) -> None:
+        if not node.combine:
+            raise Unsupported("PartialAggregate", "no vector kernel when rows are not combined")
         keys = [f"{self._group_key(e)} AS k{c.id}" for c, e in node.keys]
         self._query = f"SELECT *{''.join(', ' + key for key in keys)}\nFROM ({self._query})" if keys else self._query
         made = [f"k{c.id} AS c{c.id}" for c, _ in node.keys]

@@ -235,6 +235,8 @@ class PartialAggregate(Unary):
 
     keys: tuple[tuple[Column, Expr], ...]
     calls: tuple[AggregateCall, ...]
+    combine: bool = True
+    """Rows of a key become one; otherwise each goes through the exchange by itself."""
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class Stages:
         for i, call in enumerate(node.calls):
             for j, kind in enumerate(buffers_of(call).types):
                 buffers.append(replace(fresh_column(f"buffer{i}_{j}", call.function), type=kind))
-        partial = PartialAggregate((*keys, *buffers), node.input, node.keys, node.calls)
+        partial = PartialAggregate((*keys, *buffers), node.input, node.keys, node.calls, self.settings.partial)
         # Sessions of a key may grow together, so they must meet.
         meeting = tuple(key for key in keys if key != node.session)
         return self._exchanged(node, node.input, meeting, partial)
