@@ -1,4 +1,7 @@
 # ruff: noqa: E501 (samples stand many to a line)
+import datetime as dt
+from decimal import Decimal
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -149,3 +152,46 @@ def test_the_vector_kernel_refuses_what_only_duckdb_reads(spark, row):
         F.from_json("s", "a string, b long, _corrupt_record string"),
     ]
     check(texts(spark, [row]), *columns)
+
+
+PATHS = ["$", "$.a", "$.b", "$.c[0]", "$.c[2].d", "$.e", "$.e.f", "$.h", "$.n", "$.i", "$['a']", "$.a[*].b", "$.c[*]", "$[0]", "$[*]", "$[*][0]", "$[*][*]", "$[*][*][0]", "$.a[0]", "$.a[0][*]", "a", "$.*", "$.a.*", "$.a[*]", "$.a.b", "$.", "$..a", "$[-1]", "$.a[1][*].b", "$['*']"]  # fmt: skip
+DOCUMENTS = [None, '{"a":1,"b":"x","c":[1,2,{"d":3}],"e":{"f":"g"},"h":null,"n":1.50,"i":1E5,"t":true}', '{"a":[{"b":1},{"b":2}]}', "[1,2,3]", "[[1,2],[3]]", "[[[1],[2]],[[3]]]", "x", "", "{}", "null", '{"a":"x\\ny","b":"é😀"}', '{"a":1,"a":2}', '{"a":[1]}', '{"a":[]}',
+             '{"a":{"b":"q"}} zz', '{"a":1', '{"a" : { "b" : [ 1 , 2.0 ] } }', '{"a":["x"]}', '{"a":[["x","y"],[{"b":[1,"z"]}]]}', "{'a':'x'}", '{"a":NaN}', '{"a":"\t"}', '{"a":["x",{"b":null}]}', "[", "[1,", '["a",{},[]]']  # fmt: skip
+
+
+def test_paths_into_json(spark):
+    frame = texts(spark, DOCUMENTS)
+    others = [F.json_array_length("s").alias("length"), F.json_object_keys("s").alias("keys")]
+    check(frame, *[F.get_json_object("s", path).alias(f"r{i}") for i, path in enumerate(PATHS)], *others)
+
+
+@pytest.mark.parametrize("options", [{}, {"ignoreNullFields": "false", "timeZone": "America/Los_Angeles"}])
+def test_to_json(spark, options):
+    schema = "a int, b string, c timestamp, d date, e double, f float, g array<int>, h map<string,int>, i decimal(20,10), j binary, k struct<q:int>, l boolean, m timestamp_ntz, n map<int,array<string>>"
+    moment = dt.datetime(2020, 1, 1, 1, 2, 3, 456789)
+    rows = [
+        (1, 'a"b/\n\x01é😀\x7f', moment, moment.date(), 1e20, 1.1, [1, None], {"x": 1, "y": None}, Decimal("0.001"), b"\1\2", (None,), True, moment, {1: ["a", None]}),
+        (-5, "", dt.datetime(1900, 1, 1), dt.date(1, 1, 1), float("nan"), float("-inf"), [], {}, Decimal(12), b"", (7,), False, dt.datetime(1969, 12, 31, 23, 59, 59, 999999), {}),
+        (None,) * 14,
+    ]  # fmt: skip
+    frame = spark.createDataFrame(rows, schema)
+    check(
+        frame,
+        F.to_json(F.struct("*"), options).alias("all"),
+        F.to_json("g").alias("g"),
+        F.to_json("h").alias("h"),
+        F.to_json("k").alias("k"),
+    )
+
+
+def test_dates_and_timestamps(spark):
+    values = ['"2020-01-01T00:00:00Z"', '"2020-01-01 00:00:00"', '"2020"', "1", "1.5", '"1"', '"x"', '""', '"2020-01-01T00:00:00.123456789+05:30"', '"2020-01-01"', '"2020-1-1"', '"2020-01-01T12:00:00"', '"-5"', '"18000"', '"+7"', "-1", "null",
+              '"2020-01-01T00:00GMT+05:30"', '"2020-01-01 00:00:00 GMT+01:00"', "100000000000", '" 2020-01-01 "', '"2020-13-01"', '"1582-10-10"', '"2020-03-08 02:30:00"', "true", '"1900-01-01 00:00:00"']  # fmt: skip
+    frame = texts(spark, [f'{{"a":{value}}}' for value in values])
+    columns = [
+        F.from_json("s", f"a {kind}, _corrupt_record string", options)
+        for kind in ("date", "timestamp")
+        for options in ({}, {"timeZone": "America/Los_Angeles"})
+    ]
+    check(frame, *[c.alias(f"r{i}") for i, c in enumerate(columns)])
+    check(texts(spark, ['{"a":[["2020-01-01"],null]}']), F.from_json("s", "a array<array<date>>"))

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, DateType, StructType, TimestampType
 
 from millstream.errors import DataError
-from millstream.kernels.functions.function import Function, Functions, Python
+from millstream.kernels.functions.calendar_text import read_date, timestamp_reader
+from millstream.kernels.functions.function import Function, Functions, Python, calls
 from millstream.kernels.functions.json_fast import fast_parser
+from millstream.kernels.functions.json_output import writer
+from millstream.kernels.functions.json_paths import array_length, get_json_object, object_keys
 from millstream.kernels.functions.json_reader import Partial, Reading, parser
 from millstream.kernels.functions.json_sql import struct_sql
-from millstream.kernels.functions.json_tokens import Leniency
+from millstream.kernels.functions.json_tokens import JsonError, Leniency
+from millstream.kernels.functions.timezones import zone
 from millstream.plan.algebra import Expr, Unsupported
 
+_DAYS = re.compile(r"[+-]?\d{1,5}", re.ASCII)
 _NOT_SUPPORTED = ("locale", "singlevariantcolumn")
 
 
@@ -36,13 +42,47 @@ class _Plan:
                 raise Unsupported(e.op, f"the option {name} is not supported")
         corrupt = options.get("columnnameofcorruptrecord", e.params["corrupt"])
         fail = options.get("mode", "PERMISSIVE").upper() == "FAILFAST"
-        return _Plan(e.params["schema"], Reading(Leniency.of(options)), corrupt, fail)
+        reading = Reading(Leniency.of(options), *_calendar(options, e.params["timezone"]))
+        return _Plan(e.params["schema"], reading, corrupt, fail)
 
     @property
     def place(self) -> int | None:
         """Where the column of corrupt records stands."""
         names = self.schema.names if isinstance(self.schema, StructType) else []
         return names.index(self.corrupt) if self.corrupt in names else None
+
+
+def _calendar(options: Mapping[str, str], timezone: str | None) -> tuple[dict[type[DataType], Any], dict[Any, Any]]:
+    """How dates and timestamps are read out of strings and numbers; by a format they are not."""
+    if "enabledatetimeparsingfallback" in options:
+        return {}, {}
+    here = zone(options.get("timezone", timezone or "UTC"))
+    texts: dict[type[DataType], Any] = {}
+    if "timestampformat" not in options:
+        texts[TimestampType] = _read(timestamp_reader(here))
+    if "dateformat" not in options:
+        texts[DateType] = _read(read_date)
+    return texts, {TimestampType: _seconds}
+
+
+def _read(read: Callable[[str], int | None]) -> Callable[[str], int]:
+    def value(text: str) -> int:
+        found = read(text)
+        if found is None:
+            # Spark 1 wrote "GMT" before an offset, and a date as its number of days.
+            found = read(text.replace("GMT", "", 1)) if "GMT" in text else None
+        if found is None and read is read_date and _DAYS.fullmatch(text):
+            found = int(text)
+        if found is None:
+            raise JsonError("not a date or timestamp")
+        return found
+
+    return value
+
+
+def _seconds(seconds: int) -> int:
+    """Java's product, which wraps around."""
+    return (seconds * 1_000_000 + 2**63) % 2**64 - 2**63
 
 
 def _from_json(e: Expr) -> Python:
@@ -100,4 +140,16 @@ def _names(kind: Any) -> set[str]:
     return set().union(*map(_names, inner))
 
 
-FUNCTIONS: Functions = {"JsonToStructs": Function(_from_json, _from_json_sql)}
+def _to_json(e: Expr) -> Python:
+    options = {name.lower(): value for name, value in e.params["options"].items()}
+    write = writer(e.args[-1].type, options, e.params["timezone"])
+    return lambda *args: write(args[-1])
+
+
+FUNCTIONS: Functions = {
+    "JsonToStructs": Function(_from_json, _from_json_sql),
+    "StructsToJsonEvaluator.evaluate": Function(_to_json),
+    "GetJsonObject": calls(get_json_object),
+    "JsonExpressionUtils.lengthOfJsonArray": calls(array_length),
+    "JsonExpressionUtils.jsonObjectKeys": calls(object_keys),
+}

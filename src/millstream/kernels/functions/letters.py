@@ -16,6 +16,7 @@ from pyspark.sql.types import BooleanType, DataType, DoubleType, IntegralType, S
 from millstream.errors import DataError
 from millstream.kernels.functions.floats import decimal_of, text_of
 from millstream.kernels.functions.function import Function, Functions, Python, calls
+from millstream.kernels.functions.json_tokens import whole
 from millstream.plan.algebra import Expr, Unsupported
 
 _CHARSETS = {
@@ -32,10 +33,10 @@ MOST_PLACES = 340
 _WIDE = Context(prec=1000)
 _DIRECTIVE = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])", re.ASCII)
 _NEW_PAIRS = (
-    ((0x19B, 0xA7DC), (0x264, 0xA7CB), (0x1C8A, 0x1C89), (0xA7CD, 0xA7CC), (0xA7CF, 0xA7CE))
-    + ((0xA7D3, 0xA7D2), (0xA7D5, 0xA7D4), (0xA7DB, 0xA7DA))
-    + tuple((c + 0x20, c) for c in range(0x10D50, 0x10D66))
-    + tuple((c + 0x1B, c) for c in range(0x16EA0, 0x16EB9))
+    *((0x19B, 0xA7DC), (0x264, 0xA7CB), (0x1C8A, 0x1C89), (0xA7CD, 0xA7CC), (0xA7CF, 0xA7CE)),
+    *((0xA7D3, 0xA7D2), (0xA7D5, 0xA7D4), (0xA7DB, 0xA7DA)),
+    *((c + 0x20, c) for c in range(0x10D50, 0x10D66)),
+    *((c + 0x1B, c) for c in range(0x16EA0, 0x16EB9)),
 )
 """Letters, small and capital, that Unicode has paired since the version that the oldest Python knows."""
 _NEW_UPPER = dict(_NEW_PAIRS)
@@ -182,6 +183,17 @@ def _plain(e: Expr, text: str) -> str:
     return text
 
 
+def _units(text: str) -> int:
+    """Java measures text in units of UTF-16."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+
+
+def _cut(text: str, limit: int | None) -> str:
+    if limit is None or text.isascii():
+        return text[:limit]
+    return whole(text.encode("utf-16-le")[: 2 * limit].decode("utf-16-le", "surrogatepass"))
+
+
 def _directive(
     e: Expr, kind: DataType, place: int, flags: str, width: int, precision: str | None, letter: str
 ) -> Callable[[Sequence[Any]], str]:
@@ -191,7 +203,7 @@ def _directive(
     show: Callable[[Any], str]
     if letter == "s" and isinstance(kind, (StringType, IntegralType, BooleanType)) and set(flags) <= {"-"}:
         limit = None if precision is None else int(precision)
-        show = lambda v: (str(v).lower() if isinstance(v, bool) else str(v))[:limit]  # noqa: E731 (one of three)
+        show = lambda v: _cut(str(v).lower() if isinstance(v, bool) else str(v), limit)  # noqa: E731 (one of three)
     elif letter == "d" and isinstance(kind, IntegralType) and precision is None:
         show = lambda v: f"{v:{grouped}}"  # noqa: E731
     elif letter == "f" and isinstance(kind, DoubleType):
@@ -202,11 +214,13 @@ def _directive(
     def directive(values: Sequence[Any]) -> str:
         value = values[place]
         if value is None:
-            return "null"[: int(precision) if precision and letter == "s" else 4].rjust(width)
+            text = "null"[: None if precision is None else int(precision)]
+            return text.ljust(width) if "-" in flags else text.rjust(width)
         text = show(value)
+        room = width - _units(text) + len(text)
         if "-" in flags:
-            return text.ljust(width)
-        return text.zfill(width) if "0" in flags else text.rjust(width)
+            return text.ljust(room)
+        return text.zfill(room) if "0" in flags else text.rjust(room)
 
     return directive
 
