@@ -131,10 +131,7 @@ class Tokens:
             kind = self.next()
             if kind is None:
                 return
-            if kind in _STARTS:
-                depth += 1
-            elif kind in _ENDS:
-                depth -= 1
+            depth += (kind in _STARTS) - (kind in _ENDS)
 
     def next(self) -> Kind | None:
         """Go to the next token."""
@@ -258,10 +255,8 @@ class Tokens:
         if c == "'" and self.allow.single_quotes:
             self._text = self._string("'")
             return Kind.STRING
-        if c == "N":
-            return self._special("NaN", 1)
-        if c == "I":
-            return self._special("Infinity", 1)
+        if c in ("N", "I"):
+            return self._special("NaN" if c == "N" else "Infinity", 1)
         if c == "+":
             return self._signed(self._take(), "+")
         if _starts_name(c):
@@ -291,8 +286,7 @@ class Tokens:
             if self._peek() != word[i]:
                 self._unknown(i)
             self.at += 1
-        c = self._peek()
-        if c >= "0" and c not in "]}" and _continues_name(c):
+        if (c := self._peek()) >= "0" and c not in "]}" and _continues_name(c):
             self._unknown(len(word))
 
     def _unknown(self, length: int) -> NoReturn:
