@@ -156,33 +156,15 @@ def _elements(tokens: Tokens, style: Style, path: Path) -> tuple[list[str], bool
 
 
 def _element(tokens: Tokens, style: Style, place: int, path: Path) -> tuple[list[str], bool]:
-    for _ in range(place + 1):
+    for i in range(place + 1):
         if tokens.next() is Kind.END_ARRAY:
             return [], False
-        if _ < place:
+        if i < place:
             tokens.skip_children()
     result = _find(tokens, style, path)
     while tokens.next() is not Kind.END_ARRAY:
         tokens.skip_children()
     return result
-
-
-def json_tuple(text: str, names: list[str | None]) -> list[str | None]:
-    """The values of an object's fields as text, in the order of their names."""
-    values: dict[str, str | None] = {}
-    tokens = Tokens(text, HIVE)
-    try:
-        if tokens.next() is not Kind.START_OBJECT:
-            return [None] * len(names)
-        while tokens.next() is not Kind.END_OBJECT:
-            name = tokens.name
-            if name in names and tokens.next() is not Kind.NULL and name is not None:
-                values[name] = whole(tokens.text()) if tokens.kind is Kind.STRING else copied(tokens)
-            else:
-                tokens.skip_children()
-    except JsonError:
-        return [None] * len(names)
-    return [None if name is None else values.get(name) for name in names]
 
 
 def array_length(text: str) -> int | None:
