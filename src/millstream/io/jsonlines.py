@@ -52,7 +52,7 @@ class JsonFormat:
         row: Row = self._record(line)
         if self.mode == "permissive":
             return [row]
-        return [row[:-1]] if row[-1] is None else self._faulty(line)
+        return [self._whole(row[:-1], None)] if row[-1] is None else self._faulty(line)
 
     def _array(self, line: str) -> list[Row]:
         try:
@@ -71,7 +71,7 @@ class JsonFormat:
         return [self._whole(None, line)]
 
     def _whole(self, row: Row | None, fault: str | None) -> Row:
-        """An array's record with the place for faults among its values."""
+        """A record with the place for faults among its values."""
         values = iter(row or [None] * len(self._kept))
         return tuple(fault if name == self.corrupt else next(values) for name in self.schema.names)
 
