@@ -180,6 +180,10 @@ def _workload(name: str, help: str) -> None:
 
 
 _workload("ysb", "The Yahoo streaming benchmark: views counted for each campaign and window.")
+_workload("video", "Heartbeats of video players: a summary of each session; large records, skewed sessions.")
+_workload("wordcount", "Words of short messages, counted over all time, or in windows with --window.")
+_workload("sessions", "Sessions of a click stream; --window is the gap that ends one.")
+_workload("grep", "Messages in which a pattern is found: no state, no exchange.")
 
 
 @main.group()

@@ -64,13 +64,13 @@ def run(spark: SparkSession, wanted: Wanted, progress: Callable[[str], None]) ->
     """Measure."""
     spark.sparkContext.setLogLevel("ERROR")
     register(spark)
-    workload, partial = WORKLOADS[wanted.workload], wanted.partial == "on"
+    workload, partial = WORKLOADS[wanted.workload](wanted.variant), wanted.partial == "on"
     if wanted.rate is None:
         return throughput.run(
-            spark, workload, wanted.variant, engines=wanted.engines, events=wanted.events, files=wanted.files,
+            spark, workload, engines=wanted.engines, events=wanted.events, files=wanted.files,
             slots=wanted.slots, repeat=wanted.repeat, partial=partial, progress=progress,
         )  # fmt: skip
     return latency.run(
-        spark, workload, wanted.variant, engines=wanted.engines, rate=wanted.rate, seconds=wanted.seconds,
+        spark, workload, engines=wanted.engines, rate=wanted.rate, seconds=wanted.seconds,
         slots=wanted.slots, interval=wanted.interval / 1000, partial=partial, progress=progress,
     )  # fmt: skip

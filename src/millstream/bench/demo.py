@@ -21,12 +21,14 @@ from millstream.bench.latency import prepared
 from millstream.bench.stats import tail
 from millstream.bench.throughput import quick_folder
 from millstream.bench.workloads import Variant
-from millstream.bench.workloads.ysb import YSB
+from millstream.bench.workloads.ysb import ysb
 from millstream.kernels.batch import Batch
 
 WINDOW = "1 second"
 SECOND = 1_000_000
 TOP = 10
+GRACE = 5.0
+"""Seconds that an engine gets for its last rows."""
 
 
 class Board:
@@ -102,12 +104,12 @@ def run(
         millstream.register(spark)
         engines: list[type[StreamEngine]] = [Millstream, StructuredStreaming] if compare else [Millstream]
         with quick_folder() as folder:
-            setup = Setup(spark, YSB, Path(folder), slots, interval)
+            setup = Setup(spark, ysb(Variant(WINDOW)), Path(folder), slots, interval)
             boards = []
             for engine in [make(setup) for make in engines]:
                 if compare:
                     with console.status(f"warming up {engine.name}"):
-                        prepared(engine, Variant(WINDOW), rate)
+                        prepared(engine, rate)
                 boards.append(_show(engine, rate, seconds, console))
         console.print(summary(boards))
         console.print(f"windows of {WINDOW}; the first {boards[0].warm_up:g} s after the first count are left out")
@@ -118,12 +120,15 @@ def run(
 
 def _show(engine: StreamEngine, rate: int, seconds: float, console: Console) -> Board:
     spark = engine.setup.spark
-    lines = spark.readStream.format(YSB.format).options(rowsPerSecond=rate, partitions=engine.setup.slots).load()
-    frame = YSB.query(spark, lines, Variant(WINDOW))
+    rows = round(rate * seconds)
+    options = {"rowsPerSecond": rate, "rows": rows, "partitions": engine.setup.slots}
+    workload = engine.setup.workload
+    frame = workload.over(spark, spark.readStream.format(workload.source.name).options(**options).load())
     board = Board(engine, warm_up=max(2.0, seconds / 4))
     board.query = engine.start(frame, board.take)
     try:
         _watch(board, seconds, console)
+        _finish(board, rows)
     finally:
         board.query.stop()
     error = board.query.exception()
@@ -141,6 +146,13 @@ def _watch(board: Board, seconds: float, console: Console) -> None:
         return
     while not board.query.awaitTermination(min(5.0, max(0.1, end - time.time()))) and time.time() < end:
         console.print(f"{board.engine.name}: {board.events():,} events  {board.counts.total():,} views")
+
+
+def _finish(board: Board, rows: int) -> None:
+    """Let the engine take the last rows: stopped in the middle of a batch, Spark complains loudly."""
+    until = time.time() + GRACE
+    while board.query.isActive and board.events() < rows and time.time() < until:
+        time.sleep(0.05)
 
 
 def summary(boards: list[Board]) -> Table:

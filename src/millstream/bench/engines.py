@@ -150,7 +150,6 @@ class StructuredStreaming(StreamEngine):
     name = "structured-streaming"
     CONFIGURATION: ClassVar = {
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.streaming.numRecentProgressUpdates": "1000000",
     }
 
@@ -158,6 +157,12 @@ class StructuredStreaming(StreamEngine):
         super().__init__(setup)
         for name, value in self.CONFIGURATION.items():
             setup.spark.conf.set(name, value)
+        setup.spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", str(self._waits).lower())
+
+    @property
+    def _waits(self) -> bool:
+        """Whether rows wait for a watermark."""
+        return self.setup.workload.delay > 0
 
     @property
     def settings(self) -> dict[str, str]:
@@ -167,7 +172,7 @@ class StructuredStreaming(StreamEngine):
             "maxFilesPerTrigger": "not limited: one large batch has the least overhead",
             "state store": "Spark's default, in memory: quicker than RocksDB for states of this size",
             "checkpoint": f"in {self.setup.folder}",
-            "noDataMicroBatches": "off: no batches that only evict state",
+            "noDataMicroBatches": "on: they emit what waits" if self._waits else "off: they would only evict state",
             "source": "at a rate the same Python Data Source: Spark's own rate source gives rows once a second only",
             "sink": "memory from files; at a rate foreachBatch with toArrow, timed when the rows are there",
         }

@@ -20,7 +20,7 @@ from millstream.bench.engines import Millstream, Setup, StreamEngine, Structured
 from millstream.bench.results import Results, collected
 from millstream.bench.stats import ratios, tail
 from millstream.bench.throughput import quick_folder
-from millstream.bench.workloads import Variant, Workload
+from millstream.bench.workloads import Workload
 from millstream.kernels.batch import Batch
 
 ENGINES: dict[str, type[StreamEngine]] = {engine.name: engine for engine in (Millstream, StructuredStreaming)}
@@ -30,6 +30,8 @@ PREPARATION = 3
 PATIENCE = 20.0
 """Seconds after the last row that an engine gets to finish."""
 POLL = 0.1
+SETTLE = 1.0
+"""Seconds for rows that come with the watermark of the last ones."""
 MANY = 1000
 """At most so many latencies are written out; queries without windows have one for every instant."""
 KEEPS_UP = 0.97
@@ -83,7 +85,6 @@ class Live:
 def run(
     spark: SparkSession,
     workload: Workload,
-    variant: Variant,
     *,
     engines: Sequence[str],
     rate: int,
@@ -101,53 +102,54 @@ def run(
         for name in engines:
             engine = ENGINES[name](setup)
             progress(f"{name}: preparing")
-            ahead = 1.0 + 1.5 * prepared(engine, variant, rate)
+            ahead = 1.0 + 1.5 * prepared(engine, rate)
             progress(f"{name}: {rate:,} rows/s for {seconds} s, of which the first {warm_up} s do not count")
-            live = measure(engine, variant, rate, seconds, warm_up, ahead)
+            live = measure(engine, rate, seconds, warm_up, ahead)
             runs.append(live)
             progress(f"{name:22}  {live.figures()['final_window_ms'] or 'behind'}  at {live.achieved_rate:,.0f} rows/s")
     figures = {live.engine.name: live.figures() for live in runs}
     medians = {name: (f["final_window_ms"] or {}).get("p50") for name, f in figures.items()}
     return {
         "bench": workload.name, "mode": "rate", "rate": rate, "seconds": seconds, "warm_up_s": warm_up,
-        "window": variant.window, "udf": variant.udf, "slots": slots, "engines": figures,
+        "window": workload.variant.window, "udf": workload.variant.udf, "slots": slots, "engines": figures,
         "ratio": ratios(medians, StructuredStreaming.name), "results_equal": all(live.equal for live in runs),
     }  # fmt: skip
 
 
-def prepared(engine: StreamEngine, variant: Variant, rate: int) -> float:
+def prepared(engine: StreamEngine, rate: int) -> float:
     """Run the query for a moment; returns how long it took from its start to its first result."""
     began = time.time()
-    _, arrivals, _ = _run(engine, variant, rate, PREPARATION, began)
+    _, arrivals, _ = _run(engine, rate, PREPARATION, began)
     return arrivals[0][0] - began if arrivals else PATIENCE
 
 
-def measure(engine: StreamEngine, variant: Variant, rate: int, seconds: int, warm_up: int, ahead: float) -> Live:
+def measure(engine: StreamEngine, rate: int, seconds: int, warm_up: int, ahead: float) -> Live:
     """One run of one engine, started so many seconds before its first row."""
     start = math.ceil(time.time() + ahead)
-    query, arrivals, finished = _run(engine, variant, rate, seconds, start)
+    query, arrivals, finished = _run(engine, rate, seconds, start)
     workload = engine.setup.workload
     results = Results(workload, [batch for _, batch in arrivals])
-    equal = not finished or results == Results(workload, [collected(query(engine.setup.spark.read))])
+    equal = not finished or results.match(Results(workload, [collected(query(engine.setup.spark.read))]))
     latencies = _latencies(workload, arrivals, start + warm_up, start + seconds)
     return Live(engine, rate, latencies, finished, len(results), equal)
 
 
 def _run(
-    engine: StreamEngine, variant: Variant, rate: int, seconds: int, start: float
+    engine: StreamEngine, rate: int, seconds: int, start: float
 ) -> tuple[Callable[[Any], DataFrame], Arrivals, bool]:
     """The query, what came to its sink, and whether it had done with all rows in time."""
     setup = engine.setup
     options = {"rowsPerSecond": rate, "rows": rate * seconds, "startTime": start, "partitions": setup.slots}
 
     def query(reader: Any) -> DataFrame:
-        lines = reader.format(setup.workload.format).options(**options).load()
-        return setup.workload.query(setup.spark, lines, variant)
+        lines = reader.format(setup.workload.source.name).options(**options).load()
+        return setup.workload.over(setup.spark, lines)
 
     arrivals: Arrivals = []
     running = engine.start(query(setup.spark.readStream), lambda batch: arrivals.append((time.time(), batch)))
     try:
         finished = _wait(engine, running, rate * seconds, start + seconds + PATIENCE)
+        time.sleep(SETTLE if setup.workload.delay else 0.0)
     finally:
         running.stop()
     return query, arrivals, finished

@@ -19,7 +19,8 @@ from millstream.bench.bare import BareKernel
 from millstream.bench.engines import Engine, Millstream, Setup, StructuredStreaming
 from millstream.bench.results import Results, collected
 from millstream.bench.stats import ratios
-from millstream.bench.workloads import Variant, Workload
+from millstream.bench.workloads import Workload
+from millstream.io.events import write_events
 
 ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Millstream, StructuredStreaming, BareKernel)}
 
@@ -56,7 +57,6 @@ class Trials:
 def run(
     spark: SparkSession,
     workload: Workload,
-    variant: Variant,
     *,
     engines: Sequence[str],
     events: int,
@@ -70,12 +70,12 @@ def run(
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as name, quick_folder() as checkpoints:
         folder = Path(name)
         progress(f"writing {events:,} events into {files} files")
-        workload.write_events(folder / "all", events, files)
+        write_events(folder / "all", events, workload.source, files=files)
         few_files = max(1, files // 4)
         _link(folder / "all", folder / "few", few_files)
 
         def query(reader: Any, part: str) -> Any:
-            return workload.query(spark, reader.text(str(folder / part)), variant)
+            return workload.over(spark, reader.text(str(folder / part)))
 
         progress("asking Spark for its own answer, in batch")
         expected = Results(workload, [collected(query(spark.read, "all"))])
@@ -90,14 +90,14 @@ def run(
                 drained = trial.engine.drain(query(spark.readStream, "all"))
                 trial.all.append(drained.seconds)
                 results = Results(workload, drained.batches)
-                trial.rows, trial.equal = len(results), trial.equal and results == expected
+                trial.rows, trial.equal = len(results), trial.equal and results.match(expected)
                 progress(f"trial {number + 1}/{repeat}  {trial.engine.name:22}  {drained.seconds:7.2f} s"
                          f"  {events / drained.seconds:12,.0f} events/s from the start")  # fmt: skip
     few_events = events * few_files // files
     figures = {trial.engine.name: trial.figures(few_events, events) for trial in trials}
     return {
         "bench": workload.name, "mode": "max", "events": events, "files": files, "slots": slots, "repeat": repeat,
-        "udf": variant.udf, "window": variant.window, "engines": figures,
+        "udf": workload.variant.udf, "window": workload.variant.window, "engines": figures,
         "ratio": ratios({name: f["events_per_s"] for name, f in figures.items()}, "millstream"),
         "ratio_from_start": ratios({name: f["events_per_s_from_start"] for name, f in figures.items()}, "millstream"),
         "results_equal": all(trial.equal for trial in trials),

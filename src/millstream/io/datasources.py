@@ -14,14 +14,18 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, Suppor
 from pyspark.sql.types import StructType
 
 from millstream.errors import InvalidOption
+from millstream.io.clicks import ClickSource
+from millstream.io.events import EventSource
 from millstream.io.generated import NO_END
 from millstream.io.rate import RateSource
+from millstream.io.tweets import TweetSource
+from millstream.io.video import VideoSource
 from millstream.io.ysb import YsbSource
 
 PIECE = 32_768
 """Rows in one Arrow batch on their way to the JVM."""
 
-Generated = RateSource | YsbSource
+Generated = RateSource | EventSource
 
 
 @dataclass
@@ -129,3 +133,25 @@ class YsbDataSource(GeneratedDataSource):
     """`millstream-ysb`."""
 
     source = YsbSource
+
+
+class VideoDataSource(GeneratedDataSource):
+    """`millstream-video`."""
+
+    source = VideoSource
+
+
+class TweetDataSource(GeneratedDataSource):
+    """`millstream-tweets`."""
+
+    source = TweetSource
+
+
+class ClickDataSource(GeneratedDataSource):
+    """`millstream-clicks`."""
+
+    source = ClickSource
+
+
+GENERATED = (RateDataSource, YsbDataSource, VideoDataSource, TweetDataSource, ClickDataSource)
+"""What a session can be given."""

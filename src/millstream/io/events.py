@@ -41,9 +41,17 @@ stands between the first two, so that names made with it never come again."""
 class EventSource(ABC):
     """Events at the instants of a schedule; each has its instant in it, in milliseconds."""
 
-    name: ClassVar[str]
+    name: str
     schema = SCHEMA
-    OPTIONS = ("rowsPerSecond", "partitions", "seed", "rows", "schedule", "startTime", "maxRowsPerEpoch")
+    OPTIONS: ClassVar[tuple[str, ...]] = (
+        "rowsPerSecond",
+        "partitions",
+        "seed",
+        "rows",
+        "schedule",
+        "startTime",
+        "maxRowsPerEpoch",
+    )
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         given = Given(self.name, options)
@@ -116,7 +124,7 @@ def write_events(
         raise InvalidOption("write_events needs events >= 0, files >= 1 and rate >= 1")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    pool = pool_of(source, shape or (0,))
+    pool = pool_of(source, shape or source().shape)
     schedule, origin = Schedule([(rate, 0.0)]), round(start * 1e6)
     paths = []
     for k in range(files):

@@ -7,7 +7,8 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from millstream.io.datasources import RateDataSource, YsbDataSource
+from millstream.io.clicks import ClickSource
+from millstream.io.datasources import GENERATED
 from millstream.io.delimited import csv_source
 from millstream.io.delivered import ConsoleSink, ForeachBatchSink
 from millstream.io.foreach import ForeachSink
@@ -23,6 +24,8 @@ from millstream.io.sink import StreamSink
 from millstream.io.sockets import SocketSource
 from millstream.io.source import StreamSource
 from millstream.io.text import text_source
+from millstream.io.tweets import TweetSource
+from millstream.io.video import VideoSource
 from millstream.io.writers import file_sink
 from millstream.io.ysb import YsbSource
 from millstream.plan.algebra import Unsupported
@@ -32,6 +35,9 @@ Options = Mapping[str, str]
 SOURCES: dict[str, Callable[[Options, StructType], StreamSource]] = {
     "millstream-rate": lambda options, schema: RateSource(options),
     "millstream-ysb": lambda options, schema: YsbSource(options),
+    "millstream-video": lambda options, schema: VideoSource(options),
+    "millstream-tweets": lambda options, schema: TweetSource(options),
+    "millstream-clicks": lambda options, schema: ClickSource(options),
     "rate": lambda options, schema: SparkRateSource(options),
     "rate-micro-batch": lambda options, schema: RateMicroBatchSource(options),
     "socket": lambda options, schema: SocketSource(options),
@@ -82,6 +88,6 @@ def find_sink(
 
 
 def register(spark: Any) -> None:
-    """Let a session read `millstream-rate` and `millstream-ysb`, in a stream or in batch."""
-    spark.dataSource.register(RateDataSource)
-    spark.dataSource.register(YsbDataSource)
+    """Let a session read the generated sources, such as `millstream-rate` and `millstream-ysb`, also in batch."""
+    for source in GENERATED:
+        spark.dataSource.register(source)

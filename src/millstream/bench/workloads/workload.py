@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+
+from millstream.io.events import EventSource
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,11 @@ class Workload:
     """A query with its events."""
 
     name: str
-    format: str
-    """The generated source of its events, as a stream; its one column is `value`."""
-    write_events: Callable[[Path, int, int], Any]
-    """Writes so many of the same events into so many files of a folder."""
+    source: type[EventSource]
+    """Makes the events: as a stream, or in files of lines."""
     query: Callable[[SparkSession, DataFrame, Variant], DataFrame]
-    """The query over the column `value`."""
+    """The query over the column `value` of lines."""
+    variant: Variant
     due: str
     """The column that says when a row's last version could be known at the earliest."""
     keys: tuple[str, ...] = ()
@@ -42,3 +41,7 @@ class Workload:
     def mode(self) -> str:
         """The output mode."""
         return "update" if self.keys else "append"
+
+    def over(self, spark: SparkSession, lines: DataFrame) -> DataFrame:
+        """The query over a frame of lines, a stream or a batch."""
+        return self.query(spark, lines, self.variant)

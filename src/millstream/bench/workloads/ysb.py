@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
 from millstream.bench.workloads.workload import Variant, Workload
-from millstream.io.ysb import CAMPAIGN_SCHEMA, EVENT_SCHEMA, YsbSource, campaigns, write_events
+from millstream.io.ysb import CAMPAIGN_SCHEMA, EVENT_SCHEMA, YsbSource, campaigns
 
 WINDOW = "10 seconds"
 
@@ -32,15 +29,13 @@ def query(spark: SparkSession, lines: DataFrame, variant: Variant) -> DataFrame:
     )
 
 
-def _is_view(udf: bool) -> Any:
+def _is_view(udf: bool) -> Column:
     kind = F.col("event.event_type")
     if not udf:
         return kind == "view"
     return F.udf(lambda text: text == "view", "boolean")(kind)
 
 
-def _write(folder: Path, events: int, files: int) -> None:
-    write_events(folder, events, files=files)
-
-
-YSB = Workload("ysb", YsbSource.name, _write, query, due="window_end", keys=("campaign_id", "window_end"))
+def ysb(variant: Variant) -> Workload:
+    """The workload."""
+    return Workload("ysb", YsbSource, query, variant, due="window_end", keys=("campaign_id", "window_end"))
