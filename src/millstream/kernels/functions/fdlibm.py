@@ -124,8 +124,8 @@ def log(x: float) -> float:
     if (high - 0x6147A) | (0x6B851 - high) > 0:
         half = 0.5 * f * f
         if k == 0:
-            return f - (half - s * (f + r))
-        return k * _LN2_HI - ((half - (s * (f + r) + k * _LN2_LO)) - f)
+            return f - (half - s * (half + r))
+        return k * _LN2_HI - ((half - (s * (half + r) + k * _LN2_LO)) - f)
     return f - s * (f - r) if k == 0 else k * _LN2_HI - ((s * (f - r) - k * _LN2_LO) - f)
 
 
