@@ -149,7 +149,8 @@ class ScalarCode:
         keys = "".join(f"{self._key(e)}, " for _, e in node.keys)
         self._line(f"key = ({keys})")
         if node.combine:
-            self._before += ["groups = {}", "find = groups.get"]
+            # Without keys there is one group, whether rows get this far or not.
+            self._before += [f"groups = {'{}' if node.keys else f'{{(): [{initial}]}}'}", "find = groups.get"]
             self._line("s = find(key)")
             self._open("if s is None:")
             self._line(f"s = groups[key] = [{initial}]")

@@ -117,7 +117,8 @@ class SegmentStep:
         if segment.kernel != "scalar":
             try:
                 self.vector = Vector(segment.columns, segment.nodes)
-            except Unsupported:
+            except (Unsupported, Refusal) as error:
+                log.debug("no vector kernel: %s", error)
                 if segment.kernel == "vector":
                     raise
 

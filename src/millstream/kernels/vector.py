@@ -16,6 +16,7 @@ from millstream.kernels.aggregates import buffers_of
 from millstream.kernels.batch import arrow_schema, internal_table, internal_type
 from millstream.kernels.expressions import sql
 from millstream.plan.algebra import (
+    Column,
     Columns,
     Expand,
     Expr,
@@ -39,6 +40,11 @@ Refusal = duckdb.Error
 """DuckDB raises where it can't give Spark's answer; the scalar kernel then has the word."""
 
 
+def _name(column: Column) -> str:
+    """What a column is called in SQL: its number, which may be negative if Spark's plan does not know it."""
+    return f"c{column.id}" if column.id >= 0 else f"c_{-column.id}"
+
+
 class VectorCode:
     """The statements of some operators: one, and one more after each watermark."""
 
@@ -56,7 +62,7 @@ class VectorCode:
 
     def _start(self) -> None:
         self._query = f"SELECT * FROM input{len(self.statements)}"
-        self._env = {c.id: f"c{c.id}" for c in self.output}
+        self._env = {c.id: _name(c) for c in self.output}
 
     def _sql(self, e: Expr) -> str:
         return sql(e, self._env)
@@ -64,44 +70,42 @@ class VectorCode:
     def _unknown(self, node: Node) -> None:
         raise Unsupported(type(node).__name__, "no vector kernel")
 
-    def _select(self, named: Sequence[tuple[Expr, int]]) -> str:
-        return ", ".join(f"{self._sql(e)} AS c{id}" for e, id in named)
+    def _select(self, named: Sequence[tuple[Expr, Column]]) -> str:
+        return ", ".join(f"{self._sql(e)} AS {_name(c)}" for e, c in named)
 
     def _project(self, node: Project) -> None:
-        self._query = (
-            f"SELECT {self._select([(e, c.id) for c, e in zip(node.output, node.exprs)])}\nFROM ({self._query})"
-        )
-        self._env = {c.id: f"c{c.id}" for c in node.output}
+        self._query = f"SELECT {self._select([(e, c) for c, e in zip(node.output, node.exprs)])}\nFROM ({self._query})"
+        self._env = {c.id: _name(c) for c in node.output}
 
     def _filter(self, node: Filter) -> None:
         self._query = f"SELECT * FROM ({self._query})\nWHERE {self._sql(node.condition)}"
 
     def _watermark(self, node: Watermark) -> None:
         self.statements.append(self._query)
-        self.marks.append((f"c{node.column.id}", node.delay))
+        self.marks.append((_name(node.column), node.delay))
         self._start()
 
     def _expand(self, node: Expand) -> None:
         parts = [
-            f"SELECT {self._select([(e, c.id) for c, e in zip(node.output, exprs)])} FROM expanded"
+            f"SELECT {self._select([(e, c) for c, e in zip(node.output, exprs)])} FROM expanded"
             for exprs in node.projections
         ]
         self._query = f"WITH expanded AS MATERIALIZED ({self._query})\n" + "\nUNION ALL ".join(parts)
-        self._env = {c.id: f"c{c.id}" for c in node.output}
+        self._env = {c.id: _name(c) for c in node.output}
 
     def _generate(self, node: Generate) -> None:
         made = node.output[len(node.kept) :]
         if node.generator.op != "Explode" or node.outer or len(made) != 1:
             raise Unsupported(node.generator.op, "no vector kernel")
-        kept = "".join(f"c{c.id}, " for c in node.kept)
+        kept = "".join(f"{_name(c)}, " for c in node.kept)
         array = self._sql(node.generator.args[0])
-        self._query = f"SELECT {kept}unnest({array}) AS c{made[0].id}\nFROM ({self._query})"
-        self._env = {c.id: f"c{c.id}" for c in node.output}
+        self._query = f"SELECT {kept}unnest({array}) AS {_name(made[0])}\nFROM ({self._query})"
+        self._env = {c.id: _name(c) for c in node.output}
 
     def _staticjoin(self, node: StaticJoin) -> None:
         name = f"static{len(self.statics)}"
         self.statics[name] = node.static
-        self._env |= {c.id: f"c{c.id}" for c in node.static.output}
+        self._env |= {c.id: _name(c) for c in node.static.output}
         on = [f"{self._sql(a)} = {self._sql(b)}" for a, b in zip(node.left_keys, node.right_keys)]
         if node.condition is not None:
             on.append(self._sql(node.condition))
@@ -111,9 +115,9 @@ class VectorCode:
     def _partialaggregate(self, node: PartialAggregate) -> None:
         if not node.combine:
             raise Unsupported("PartialAggregate", "no vector kernel when rows are not combined")
-        keys = [f"{self._group_key(e)} AS k{c.id}" for c, e in node.keys]
+        keys = [f"{self._group_key(e)} AS k{_name(c)}" for c, e in node.keys]
         self._query = f"SELECT *{''.join(', ' + key for key in keys)}\nFROM ({self._query})" if keys else self._query
-        made = [f"k{c.id} AS c{c.id}" for c, _ in node.keys]
+        made = [f"k{_name(c)} AS {_name(c)}" for c, _ in node.keys]
         buffers = iter(node.output[len(node.keys) :])
         for call in node.calls:
             b = buffers_of(call)
@@ -121,11 +125,11 @@ class VectorCode:
                 raise Unsupported(call.function.op, "no vector kernel")
             condition = f" FILTER (WHERE {self._sql(call.filter)})" if call.filter is not None else ""
             for text in b.sql([self._sql(arg) for arg in call.function.args]):
-                made.append(f"{text}{condition} AS c{next(buffers).id}")
-        groups = ", ".join(f"k{c.id}" for c, _ in node.keys)
-        by = f"\nGROUP BY {groups}" if groups else "\nHAVING count(*) > 0"
+                made.append(f"{text}{condition} AS {_name(next(buffers))}")
+        groups = ", ".join(f"k{_name(c)}" for c, _ in node.keys)
+        by = f"\nGROUP BY {groups}" if groups else ""
         self._query = f"SELECT {', '.join(made)}\nFROM ({self._query}){by}"
-        self._env = {c.id: f"c{c.id}" for c in node.output}
+        self._env = {c.id: _name(c) for c in node.output}
 
     def _group_key(self, e: Expr) -> str:
         if isinstance(e.type, (DoubleType, FloatType)):
@@ -187,11 +191,11 @@ class Vector:
         # A filter that is pushed below a projection takes a copy of what it filters by, and parses twice.
         connection.execute("SET disabled_optimizers = 'filter_pushdown'")
         for name, static in code.statics.items():
-            renamed = static.table.rename_columns([f"c{c.id}" for c in static.output])
+            renamed = static.table.rename_columns([_name(c) for c in static.output])
             connection.register(name, internal_table(renamed))
         self._columns = _Internal(columns)
         self._schema = arrow_schema(schema_of(code.output))
-        self._output = [f"c{c.id}" for c in code.output]
+        self._output = [_name(c) for c in code.output]
         self._marks = code.marks
         self._statements: list[Statement] = []
         input = self._columns.schema
@@ -225,7 +229,7 @@ class _Internal:
 
     def __init__(self, columns: Columns) -> None:
         given = arrow_schema(schema_of(columns))
-        fields = [pa.field(f"c{c.id}", internal_type(f.type)) for c, f in zip(columns, given)]
+        fields = [pa.field(_name(c), internal_type(f.type)) for c, f in zip(columns, given)]
         self.schema = pa.schema(fields)
 
     def of(self, table: pa.Table) -> pa.Table:
