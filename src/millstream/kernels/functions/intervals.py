@@ -119,7 +119,7 @@ FUNCTIONS: Functions = {
     "ExtractANSIIntervalMinutes": _part(60 * MICROS, 60),
     "ExtractANSIIntervalSeconds": calls(_seconds),
     "MakeDTInterval": calls(_make_day_time),
-    "MakeYMInterval": calls(_make_year_month),
+    "MakeYMInterval": calls(_make_year_month, "(CAST({0} AS INTEGER) * 12 + {1})"),
     "MakeInterval": Function(_make_calendar),
     "DateAddInterval": Function(_date_plus),
     "MultiplyDTInterval": _times(LONG),
