@@ -138,7 +138,7 @@ def test_map_from_entries_with_null(frame):
 
 def test_text_to_map(spark):
     rows = [("a:1,b:2:3,c",), ("",), (":x",), (None,)]
-    frame = spark.createDataFrame(rows, "s string")
+    frame = spark.createDataFrame(rows, "s string").localCheckpoint()
     check(frame, *exprs("str_to_map(s)", "str_to_map(s, ',', '=')", "str_to_map(s, ';', ':')"))
     check(spark.createDataFrame([("a:1,a:2",)], "s string"), F.expr("str_to_map(s)"))
 

@@ -21,7 +21,7 @@ def frame(spark):
         (d, DAYS[i * 7 % len(DAYS)], steps[i % len(steps)], LEVELS[i % len(LEVELS)])
         for i, d in enumerate((*DAYS, None))
     ]
-    return spark.createDataFrame(rows, "d date, e date, n int, level string")
+    return spark.createDataFrame(rows, "d date, e date, n int, level string").localCheckpoint()
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_arithmetic(frame):
     days = F.date_add("d", "n"), F.date_sub("d", "n"), F.datediff("d", "e"), F.expr("d - e"), F.date_add("d", 3)
     check(frame, *days, vector=True)
     months = F.add_months("d", F.col("n")), F.expr("d + make_ym_interval(n % 99, 1)"), F.expr("d - interval 5 month")
-    check(frame, *months, F.last_day("d"))
+    check(frame, *months, F.last_day("d"), vector=True)
 
 
 def test_overflow(spark):
@@ -70,4 +70,5 @@ def test_next_day(spark, frame, ansi):
 
 
 def test_truncation(frame):
+    check(frame, *(F.trunc("d", level) for level in ("year", "quarter", "mm", "week")), vector=True)
     check(frame, F.expr("trunc(d, level)"), *(F.trunc("d", level) for level in LEVELS[:-1]))

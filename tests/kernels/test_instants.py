@@ -8,7 +8,7 @@ pytestmark = pytest.mark.spark
 
 def test_numbers_and_instants(spark):
     rows = [(n, d) for n, d in [(0, 0), (-1, -1), (1_999_999, 19_000), (-1_000_001, -200_000), (None, None)]]
-    frame = spark.createDataFrame(rows, "n bigint, d int")
+    frame = spark.createDataFrame(rows, "n bigint, d int").localCheckpoint()
     check(frame, F.timestamp_micros("n"), F.timestamp_millis("n"), F.timestamp_seconds("d"), vector=True)
     times = frame.select(F.timestamp_micros("n").alias("t"), F.date_from_unix_date("d").alias("d")).localCheckpoint()
     check(times, F.unix_micros("t"), F.unix_millis("t"), F.unix_seconds("t"), F.unix_date("d"), vector=True)

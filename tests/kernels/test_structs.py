@@ -15,7 +15,7 @@ def frame(spark):
     ]
     return spark.createDataFrame(
         rows, "i int, s string, st struct<x: int, y: string>, sts array<struct<x: int, y: string>>"
-    )
+    ).localCheckpoint()
 
 
 def test_structs(frame):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from millstream.errors import DataError
@@ -21,6 +21,12 @@ from millstream.plan.algebra import Expr
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+LEVELS = {
+    **{level: level for level in ("WEEK", "MONTH", "QUARTER", "YEAR")},
+    **dict.fromkeys(("MON", "MM"), "MONTH"),
+    **dict.fromkeys(("YYYY", "YY"), "YEAR"),
+}
+"""What dates can be truncated to."""
 _DAY_NAMES = {
     name: number
     for number, full in enumerate(("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"))
@@ -28,10 +34,17 @@ _DAY_NAMES = {
 }
 
 
+_DATE = "(DATE '1970-01-01' + {0})"
+"""A date in DuckDB, whose calendar is the same."""
+
+
 def _field(sql: str, read: Callable[[int], Any]) -> Function:
-    """A field of a date; DuckDB's calendar is the same."""
-    date = "(DATE '1970-01-01' + {0})"
-    return calls(read, f"CAST({sql.format(date)} AS INTEGER)")
+    return calls(read, f"CAST({sql.format(_DATE)} AS INTEGER)")
+
+
+def _days_sql(date: str) -> str:
+    """A date of DuckDB's as a number."""
+    return f"CAST(CAST({date} AS DATE) - DATE '1970-01-01' AS INTEGER)"
 
 
 def _iso_week(days: int) -> int:
@@ -70,15 +83,21 @@ def _next_day(e: Expr) -> Callable[[int, str], int | None]:
 
 def truncated(days: int, level: str) -> int | None:
     """The first day of the week, month, quarter or year; None for other levels."""
-    level = level.upper()
-    if level == "WEEK":
+    unit = LEVELS.get(level.upper())
+    if unit == "WEEK":
         return days - (days + 3) % 7
     year, month, _ = civil(days)
-    if level in ("MON", "MONTH", "MM"):
+    if unit == "MONTH":
         return days_of(year, month, 1)
-    if level == "QUARTER":
+    if unit == "QUARTER":
         return days_of(year, month - (month - 1) % 3, 1)
-    return days_of(year, 1, 1) if level in ("YEAR", "YYYY", "YY") else None
+    return days_of(year, 1, 1) if unit == "YEAR" else None
+
+
+def _truncated_sql(e: Expr, args: Sequence[str]) -> str | None:
+    level = e.args[1].params.get("value")
+    unit = LEVELS.get(level.upper()) if isinstance(level, str) else None
+    return _days_sql(f"date_trunc('{unit}', {_DATE.format(args[0])})") if unit else None
 
 
 def _make(e: Expr) -> Callable[[int, int, int], int | None]:
@@ -116,10 +135,12 @@ FUNCTIONS: Functions = {
     "DateSub": calls(lambda d, n: wrapped(d - n), "({0} - CAST({1} AS INTEGER))"),
     "DateDiff": calls(lambda a, b: wrapped(a - b), "({0} - {1})"),
     "SubtractDates": inline(f"(({{0}} - {{1}}) * {DAY_MICROS})", f"((CAST({{0}} AS BIGINT) - {{1}}) * {DAY_MICROS})"),
-    "AddMonths": calls(add_months),
-    "DateAddYMInterval": calls(add_months),
-    "LastDay": calls(last_day),
+    **dict.fromkeys(
+        ("AddMonths", "DateAddYMInterval"),
+        calls(add_months, _days_sql(f"({_DATE} + to_months(CAST({{1}} AS INTEGER)))")),
+    ),
+    "LastDay": calls(last_day, _days_sql(f"last_day({_DATE})")),
     "NextDay": Function(_next_day),
-    "TruncDate": calls(truncated),
+    "TruncDate": Function(lambda e: truncated, _truncated_sql),
     "MakeDate": Function(_make),
 }

@@ -28,14 +28,7 @@ UNITS = {
     "WEEK": 7 * DAY_MICROS,
 }
 """Units of `timestampadd` and `timestampdiff`, in months and in microseconds."""
-_LEVELS = {
-    **{unit: unit for unit in (*UNITS, *MONTH_UNITS) if unit != "DAYOFYEAR"},
-    "DD": "DAY",
-    "MON": "MONTH",
-    "MM": "MONTH",
-    "YYYY": "YEAR",
-    "YY": "YEAR",
-}
+_LEVELS = {**{unit: unit for unit in UNITS if unit != "DAYOFYEAR"}, "DD": "DAY", **dates.LEVELS}
 """What `date_trunc` can truncate to."""
 
 
