@@ -1,4 +1,8 @@
-"""Time zones as Spark's JVM knows them: offsets by integer arithmetic, transitions found once."""
+"""Time zones as Spark's JVM knows them: offsets by integer arithmetic, transitions found once.
+
+Python's zone data and Java's agree from 1970 on (1996 for `WET`). Before that, Java keeps histories of about
+a hundred zones (Europe/Amsterdam, for example) that the usual builds of the tz database have merged.
+"""
 
 from __future__ import annotations
 
