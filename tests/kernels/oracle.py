@@ -1,6 +1,7 @@
 """Spark's own answer, and the kernels' over the same rows."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -23,7 +24,12 @@ class Case:
         plan = self.projected._jdf.queryExecution().optimizedPlan()
         assert plan.nodeName() == "Project", plan.toString()
         self.exprs = [expression(e) for e in items(plan.projectList())]
-        inputs = [column_of(a) for a in items(plan.child().output())]
+        below = plan.child()
+        while below.nodeName() == "Project":
+            inner = {column_of(a).id: expression(e) for a, e in zip(items(below.output()), items(below.projectList()))}
+            self.exprs = [_inlined(e, inner) for e in self.exprs]
+            below = below.child()
+        inputs = [column_of(a) for a in items(below.output())]
         names = {c.id: c.name for c in inputs}
         self.columns = [(c.id, names[c.id]) for c in inputs]
         self.schema = self.projected.schema
@@ -54,11 +60,27 @@ class Case:
         """DuckDB's answer; raises `Unsupported` where an expression has no SQL, and DuckDB's errors."""
         names = {id: f'"{quoted(name)}"' for id, name in self.columns}
         exprs = ", ".join(f"{sql(e, names)} AS r{i}" for i, e in enumerate(self.exprs))
-        internal = self.input.cast(pa.schema([f.with_type(internal_type(f.type)) for f in self.input.schema]))
-        with duckdb.connect() as connection:
-            connection.register("input", internal)
-            result = connection.sql(f"SELECT {exprs} FROM input").to_arrow_table()
-        return rows_of(result)
+        return run_sql(internal_table(self.input), exprs)
+
+
+def _inlined(e, columns):
+    """An expression over the columns of the relation below, without Spark's common subexpressions."""
+    if e.op == "Column":
+        return columns.get(e.params["id"], e)
+    return replace(e, args=tuple(_inlined(arg, columns) for arg in e.args))
+
+
+def internal_table(table):
+    """A table as DuckDB gets it: with whole numbers for times and dates."""
+    return table.cast(pa.schema([f.with_type(internal_type(f.type)) for f in table.schema]))
+
+
+def run_sql(table, exprs):
+    """The rows that DuckDB makes of a table."""
+    with duckdb.connect() as connection:
+        connection.register("input", table)
+        result = connection.execute(f"SELECT {exprs} FROM input").to_arrow_table()
+    return rows_of(result)
 
 
 def same(left, right):
