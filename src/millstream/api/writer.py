@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import shutil
+import tempfile
 import threading
 import uuid
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from millstream.api.explain import Explanation
 from millstream.api.fallback import FallbackQuery, start_on_spark
@@ -25,7 +27,7 @@ from millstream.plan.algebra import Node, Unsupported
 from millstream.plan.plan import Plan
 from millstream.plan.stages import Settings, Stages
 from millstream.plan.translate import translate
-from millstream.runtime.offers import total_cores
+from millstream.runtime.offers import loopback, total_cores
 
 log = logging.getLogger("millstream")
 
@@ -145,15 +147,18 @@ class StreamWriter:
         options = chosen.engine_options(self._trigger, total_cores(spark.sparkContext))
         node = relation(self._frame)
         sink = self._sink(chosen)
+        notes = _folder_for_notes(spark)
         try:
             if self._mode not in sink.modes:
                 raise InvalidOption(f"the sink {sink.name} does not take output mode {self._mode!r}")
             settings = Settings(
-                options.slots, self._mode, chosen.partitions, chosen.kernel, chosen.partial, self._trigger.available_now
-            )
+                options.slots, self._mode, chosen.partitions, chosen.kernel, chosen.partial,
+                self._trigger.available_now, notes,
+            )  # fmt: skip
             plan = Stages(settings).plan(node, sink.slot_half())
         except Exception:
             sink.close()
+            _remove(notes)
             raise
         if chosen.checkpoint is not None:
             log.warning(
@@ -161,9 +166,18 @@ class StreamWriter:
                 "option('engine', 'structured-streaming') keeps one"
             )
         about = _about(plan, self._name, sink)
+
+        def forget() -> None:
+            _active.pop(about.run, None)
+            _remove(notes)
+
         with _active_lock:
-            self._check_name()
-            query = Query.start(spark, plan, options, about=about, sink=sink, on_end=lambda: _forget(about.run))
+            try:
+                self._check_name()
+                query = Query.start(spark, plan, options, about=about, sink=sink, on_end=forget)
+            except Exception:
+                _remove(notes)
+                raise
             _active[about.run] = query
         query.explanation = Explanation("millstream", plan, self._mode)
         return query
@@ -312,8 +326,14 @@ def _about(plan: Plan, name: str | None, sink: StreamSink) -> About:
     return About(str(uuid.uuid4()), str(uuid.uuid4()), name, sources, sink.name, states)
 
 
-def _forget(run: str) -> None:
-    _active.pop(run, None)
+def _folder_for_notes(spark: SparkSession) -> str | None:
+    """Where sources of files note what they took up, if all slots are on this machine."""
+    return tempfile.mkdtemp(prefix="millstream-notes-") if loopback(spark.sparkContext) else None
+
+
+def _remove(folder: str | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def active() -> list[Query | FallbackQuery]:

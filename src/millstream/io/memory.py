@@ -96,6 +96,9 @@ class MemorySink:
     def __init__(self, spark: Any, schema: StructType, mode: str, query: str | None) -> None:
         if not query:
             raise InvalidOption("the memory sink needs a name for its table: add .queryName('...')")
+        twice = {name for name in schema.names if schema.names.count(name) > 1}
+        if twice:
+            raise InvalidOption(f"a table can't have two columns of one name ({', '.join(sorted(twice))}): rename one")
         self.table = MemoryTable(schema, mode == "complete", spark.conf.get("spark.driver.host"))
         old, self.tables[query] = self.tables.get(query), self.table
         if old is not None:

@@ -53,6 +53,8 @@ class Settings:
     """Aggregate before the exchange."""
     drain: bool = False
     """Sources give what is there now, and no more."""
+    folder: str | None = None
+    """Where sources of files may note which they have taken up."""
 
     @property
     def reducers(self) -> int:
@@ -165,10 +167,12 @@ class Stages:
 
     def _read(self, source: Source, body: Body, name: str) -> int:
         made = source.detail
-        drain, slots = self.settings.drain, self.settings.slots
+        drain, slots, folder = self.settings.drain, self.settings.slots, self.settings.folder
         if hasattr(made, "splitter"):
             self.stages.append(Stage(f"split {made.name}", 1))
             number = len(self.stages) - 1
+            if folder is not None and hasattr(made, "with_log"):
+                made = made.with_log(f"{folder}/{number}")
             self.factories.append(Split(made, slots, drain))
             self.stages.append(Stage(f"read {made.name}, {name}", slots, (Input(number),), marks=True))
             self.factories.append(ReadSplits(made, body, f"rows{number}"))
