@@ -281,7 +281,7 @@ def relation(frame: DataFrame | Processed, *, collect: bool = True) -> Node:
 
 
 def check_frame(df: Any) -> DataFrame | Processed:
-    """A streaming DataFrame of classic PySpark, or a processed one; anything else gets an error that says what to do."""
+    """A streaming DataFrame of classic PySpark, or a processed one; anything else is an error that says what to do."""
     if isinstance(df, Processed):
         check_frame(df.root)
         return df

@@ -65,7 +65,7 @@ class Batch:
     @property
     def stream(self) -> Iterable[Row]:
         """The rows for going through once: those of an Arrow table are not kept, which costs less."""
-        if self._rows is None and self._arrow.num_columns:
+        if self._rows is None and self._arrow is not None and self._arrow.num_columns:
             return zip(*_lists(self._arrow))
         return self.rows
 
