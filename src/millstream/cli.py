@@ -144,7 +144,7 @@ WORKLOAD_OPTIONS = [
     click.option("--interval", default=10.0, show_default=True, type=click.FloatRange(min=1),
                  help="With --rate: Millstream's epoch, in ms."),
     click.option("--engines", default="millstream,structured-streaming", show_default=True, callback=_names,
-                 help="Of millstream, structured-streaming and, with --max, kernel."),
+                 help="Of millstream, millstream-no-partial, structured-streaming and, with --max, kernel."),
     click.option("--slots", default=2, show_default=True, type=positive),
     click.option("--window", help="Length of the windows, such as 1s or '10 seconds'; else the workload's own."),
     click.option("--udf", is_flag=True, help="With a Python function in the query."),

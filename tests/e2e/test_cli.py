@@ -8,6 +8,7 @@ import pytest
 
 COMMANDS = [
     [], ["demo"], ["bench"], ["bench", "coordination"], ["bench", "idle"], ["bench", "memory"],
+    *(["bench", name] for name in ("ysb", "video", "wordcount", "sessions", "grep")),
     ["simulate"], ["simulate", "coordination"], ["simulate", "faults"],
 ]  # fmt: skip
 
@@ -64,6 +65,10 @@ def test_simulate_coordination_reads_costs_and_plots(tmp_path):
         (["simulate", "coordination", "--machines", "four"], "takes whole numbers"),
         (["simulate", "faults", "--seeds", "none"], "not a valid integer"),
         (["bench", "nonsense"], "No such command"),
+        (["bench", "ysb"], "say what to measure"),
+        (["bench", "ysb", "--max", "--rate", "10"], "say what to measure"),
+        (["bench", "ysb", "--rate", "10", "--engines", "kernel"], "structured-streaming here, not kernel"),
+        (["bench", "ysb", "--max", "--window", "soon"], "a window's length is a duration"),
     ],
 )
 def test_bad_input_is_refused_with_a_reason(words, says):
@@ -75,10 +80,28 @@ def test_bad_input_is_refused_with_a_reason(words, says):
 
 @pytest.mark.spark
 def test_demo_counts_and_ends_with_a_summary():
-    done = millstream("demo", "--seconds", "6", "--rate", "2000")
+    done = millstream("demo", "--seconds", "5", "--rate", "2000")
     assert done.returncode == 0, done.stderr
     assert "p99 ms" in done.stdout
-    assert "epochs of 20 ms on 2 slots" in done.stdout
+    assert "10,000" in done.stdout  # all events that were made
+    assert "windows of 1 second" in done.stdout
+
+
+@pytest.mark.spark
+def test_bench_ysb_compares_all_engines_and_keeps_its_contract():
+    done = millstream(
+        "bench", "ysb", "--max", "--events", "30000", "--files", "4", "--slots", "2", "--repeat", "1",
+        "--engines", "millstream,structured-streaming,kernel", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert (result["bench"], result["mode"], result["results_equal"]) == ("ysb", "max", True)
+    assert set(result["engines"]) == {"millstream", "structured-streaming", "kernel"}
+    assert set(result["ratio"]) == {"millstream/structured-streaming", "millstream/kernel"}
+    for figures in result["engines"].values():
+        assert figures["events_per_s"] > 0
+        assert len(figures["repeats"]) == 1
+        assert figures["result_rows"] == 100
 
 
 @pytest.mark.spark

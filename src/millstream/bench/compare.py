@@ -41,11 +41,7 @@ class Wanted:
         unknown = [name for name in self.engines if name not in known]
         if unknown:
             raise InvalidOption(f"engines are {', '.join(known)} here, not {', '.join(unknown)}")
-
-    @property
-    def variant(self) -> Variant:
-        """What changes the query."""
-        return Variant(duration(self.window) if self.window else None, self.udf)
+        object.__setattr__(self, "window", duration(self.window) if self.window else None)
 
 
 def duration(text: str) -> str:
@@ -64,7 +60,7 @@ def run(spark: SparkSession, wanted: Wanted, progress: Callable[[str], None]) ->
     """Measure."""
     spark.sparkContext.setLogLevel("ERROR")
     register(spark)
-    workload, partial = WORKLOADS[wanted.workload](wanted.variant), wanted.partial == "on"
+    workload, partial = WORKLOADS[wanted.workload](Variant(wanted.window, wanted.udf)), wanted.partial == "on"
     if wanted.rate is None:
         return throughput.run(
             spark, workload, engines=wanted.engines, events=wanted.events, files=wanted.files,

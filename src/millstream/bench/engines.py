@@ -6,7 +6,7 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -119,6 +119,15 @@ class Millstream(StreamEngine):
 
     def processed(self, query: Any) -> int:
         return int(query.rows)
+
+
+class WithoutPartial(Millstream):
+    """The same without partial aggregation before the exchange, as in the figures of the paper."""
+
+    name = "millstream-no-partial"
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(replace(setup, partial=False))
 
 
 class TakingSink:

@@ -16,14 +16,16 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.bench.engines import Millstream, Setup, StreamEngine, StructuredStreaming
+from millstream.bench.engines import Millstream, Setup, StreamEngine, StructuredStreaming, WithoutPartial
 from millstream.bench.results import Results, collected
 from millstream.bench.stats import ratios, tail
 from millstream.bench.throughput import quick_folder
 from millstream.bench.workloads import Workload
 from millstream.kernels.batch import Batch
 
-ENGINES: dict[str, type[StreamEngine]] = {engine.name: engine for engine in (Millstream, StructuredStreaming)}
+ENGINES: dict[str, type[StreamEngine]] = {
+    engine.name: engine for engine in (Millstream, WithoutPartial, StructuredStreaming)
+}
 
 PREPARATION = 3
 """Seconds of a run before the one that counts: compilers and worker processes are warm then."""

@@ -16,13 +16,15 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from millstream.bench.bare import BareKernel
-from millstream.bench.engines import Engine, Millstream, Setup, StructuredStreaming
+from millstream.bench.engines import Engine, Millstream, Setup, StructuredStreaming, WithoutPartial
 from millstream.bench.results import Results, collected
 from millstream.bench.stats import ratios
 from millstream.bench.workloads import Workload
 from millstream.io.events import write_events
 
-ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Millstream, StructuredStreaming, BareKernel)}
+ENGINES: dict[str, type[Engine]] = {
+    engine.name: engine for engine in (Millstream, WithoutPartial, StructuredStreaming, BareKernel)
+}
 
 
 @dataclass
