@@ -41,7 +41,7 @@ LITERALS = {
     "day": ["date'2024-02-29'", "date'1969-12-31'"],
     "time": ["timestamp'2024-03-31 02:30:00'", "timestamp'1969-12-31 23:59:59.999999'"],
     "binary": ["X'00ff'", "X''"],
-    "ints": ["array(1, null, 3)", "array()"],
+    "ints": ["array(1, null, 3)", "array_remove(array(1), 1)"],
     "texts": ["array('a', null)"],
     "map": ["map('a', 1)"],
     "struct": ["named_struct('k', 1, 'v', 'z')"],
@@ -56,8 +56,8 @@ FLOATING = "{T} + {T}|{T} - {T}|{T} * {T}|-{T}|abs({T})|{T} % {T}|nanvl({T}, {T}
 TEMPLATES = {
     "byte": WHOLE + "|cast({int} as tinyint)|bit_get({long}, 3)",
     "short": WHOLE + "|cast({long} as smallint)",
-    "int": WHOLE
-    + "|cast({long} as int)|cast({double} as int)|cast({text} as int)|cast({decimal} as int)|length({text})|size({ints})|{ints}[{int}]|{map}['a']"
+    "int": WHOLE + "|cast({long} as int)|cast({double} as int)|cast({text} as int)|cast({decimal} as int)|"
+    "length({text})|size({ints})|{ints}[{int}]|{map}['a']"
     "|{struct}.k|try_add({int}, {int})|try_divide({int}, {int})|year({day})|month({time})|hour({time})|"
     "datediff({day}, {day})|instr({text}, 'a')|ascii({text})"
     "|hash({int}, {text})|bit_count({long})|shiftleft({int}, {int})|{int} >> {int}|"
@@ -65,12 +65,12 @@ TEMPLATES = {
     "|try_element_at({ints}, 1)|array_position({ints}, {int})|"
     "aggregate({ints}, 0, (q, v) -> q + coalesce(v, 1))|round({int}, -1)|array_max({ints})|"
     "locate('a', {text})",
-    "long": WHOLE
-    + "|{int} + {long}|cast({int} as bigint)|cast({text} as bigint)|cast({double} as bigint)|{long} div {long}|{int} div {int}|floor({double})|ceil({decimal})"
+    "long": WHOLE + "|{int} + {long}|cast({int} as bigint)|cast({text} as bigint)|cast({double} as bigint)|"
+    "{long} div {long}|{int} div {int}|floor({double})|ceil({decimal})"
     "|cast({time} as bigint)|xxhash64({text}, {long})|unix_micros({time})|{long} >>> {int}|"
     "factorial({int})|round({long}, -2)|crc32(cast({text} as binary))",
-    "double": FLOATING
-    + "|{double} / {double}|{int} / {long}|cast({text} as double)|cast({decimal} as double)|sqrt({double})|exp({double})|ln({double})|pow({double}, {int})"
+    "double": FLOATING + "|{double} / {double}|{int} / {long}|cast({text} as double)|cast({decimal} as double)|"
+    "sqrt({double})|exp({double})|ln({double})|pow({double}, {int})"
     "|cast({float} as double)|cast({time} as double)|degrees({double})|signum({double})|rint({double})|"
     "log10({double})|pow({double}, {double})|try_divide({double}, {double})",
     "float": FLOATING + "|cast({double} as float)|cast({text} as float)|cast({long} as float)|cast({decimal} as float)",
@@ -118,8 +118,9 @@ TEMPLATES = {
     "struct": "named_struct('k', {int}, 'v', {text})|if({bool}, {struct}, {struct})|"
     "from_json(concat('{{\"k\":', {int}, ',\"v\":\"', {text}, '\"}}'), 'struct<k: int, v: string>')",
 }
+_BETWEEN = re.compile(r"(?<! )\|(?! )")
 POOLS = {
-    kind: [t.replace("{T}", f"{{{kind}}}") for t in text.split("|") if t]
+    kind: [t.replace("{T}", f"{{{kind}}}") for t in _BETWEEN.split(text) if t]
     + (SAME.replace("{T}", f"{{{kind}}}").split("|") if kind in ANY else [])
     for kind, text in TEMPLATES.items()
 }
