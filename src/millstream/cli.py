@@ -254,7 +254,7 @@ def run() -> None:
     try:
         main(standalone_mode=False)
     except MillstreamError as error:
-        errors.print(f"millstream: {error}", style="red")
+        errors.print(f"millstream: {error}", style="red", soft_wrap=True)
         sys.exit(1)
     except click.ClickException as error:
         error.show()
