@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: demo test soak lint format figures clean
+.PHONY: demo test soak lint format coverage figures clean
 
 demo: $(STAMP)
 	$(BIN)/millstream demo
@@ -18,6 +18,7 @@ test: $(STAMP) lint
 soak: $(STAMP)
 	$(BIN)/millstream simulate faults --seeds $(SEEDS) --json
 	$(BIN)/millstream bench memory --json
+	$(BIN)/pytest -m soak --timeout 7200
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -28,6 +29,9 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+coverage: $(STAMP)
+	MILLSTREAM_COVERAGE=docs/coverage.md $(BIN)/pytest -q tests/kernels -m "spark and not soak"
 
 figures: $(STAMP)
 	$(BIN)/millstream bench coordination --json

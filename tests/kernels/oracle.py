@@ -14,6 +14,13 @@ from millstream.kernels.sqltypes import quoted
 from millstream.plan.algebra import Unsupported
 from millstream.plan.expressions import column_of, expression, items
 
+COVERED = {"scalar": set(), "vector": set()}
+"""The expression classes that each kernel was compared with Spark on; docs/coverage.md is made from it."""
+
+
+def _note(kernel, case):
+    COVERED[kernel].update(part.op for e in case.exprs for part in e.walk())
+
 
 class Case:
     """A projection of a DataFrame, read from Spark's optimised plan."""
@@ -120,6 +127,7 @@ def check(frame, *columns, vector=None):
             return
         raise AssertionError(f"Spark raises ({reason}), the vector kernel gives {got}") from error
     _compare("scalar", case, case.scalar(), expected)
+    _note("scalar", case)
     try:
         got = case.vector()
     except (Unsupported, duckdb.Error):
@@ -127,6 +135,7 @@ def check(frame, *columns, vector=None):
         return
     assert vector is not False, "there is a vector kernel"
     _compare("vector", case, got, expected)
+    _note("vector", case)
 
 
 def _compare(kernel, case, got, expected):
