@@ -83,9 +83,10 @@ def in_range(text: str, kind: DataType, mode: str) -> Template:
 
 
 def mode_of(e: Expr) -> str:
-    """ANSI, LEGACY or TRY."""
-    mode = e.params.get("mode")
-    return str(mode) if mode else "ANSI" if e.params.get("ansi") else "LEGACY"
+    """ANSI, LEGACY or TRY; intervals never wrap around."""
+    mode = e.params.get("mode", "ANSI" if e.params["ansi"] else "LEGACY")
+    interval = isinstance(e.type, (YearMonthIntervalType, DayTimeIntervalType))
+    return "ANSI" if interval and mode == "LEGACY" else str(mode)
 
 
 def _floating(text: str, kind: DataType) -> Python:

@@ -16,7 +16,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from millstream.kernels.functions.conversions import WHOLE, Casting, converter
+from millstream.kernels.functions.casting import WHOLE, Casting
+from millstream.kernels.functions.conversions import converter
 from millstream.kernels.functions.floats import float32
 from millstream.kernels.functions.function import Function, Functions, Python, Template, inline
 from millstream.kernels.functions.instants import floor_division

@@ -6,27 +6,22 @@ In ANSI mode what can't be converted is an error; otherwise it is null, or wraps
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Any, NoReturn
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
-    ByteType,
     DataType,
     DateType,
     DecimalType,
     DoubleType,
     FloatType,
-    IntegerType,
-    LongType,
     MapType,
     NullType,
-    ShortType,
     StringType,
     StructType,
     TimestampNTZType,
@@ -34,63 +29,15 @@ from pyspark.sql.types import (
 )
 
 from millstream.errors import DataError
-from millstream.kernels.functions.calendar_text import BLANKS, date_text, read_date, timestamp_reader, timestamp_text
-from millstream.kernels.functions.decimals import EXACT, fit
-from millstream.kernels.functions.floats import decimal_of, exact_float32, float32, text_of
+from millstream.kernels.functions.calendar_text import date_text, read_date, timestamp_reader, timestamp_text
+from millstream.kernels.functions.casting import WHOLE, Casting, Convert
+from millstream.kernels.functions.decimals import EXACT
+from millstream.kernels.functions.floats import text_of
+from millstream.kernels.functions.numbers import to_boolean, to_decimal, to_floating, to_whole
 from millstream.kernels.functions.timezones import DAY_MICROS, MICROS, zone
 from millstream.plan.algebra import Unsupported
 
-Convert = Callable[[Any], Any]
-WHOLE: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 _LONG = 1 << 63
-_TRUE = frozenset(("t", "true", "y", "yes", "1"))
-_FALSE = frozenset(("f", "false", "n", "no", "0"))
-_SPECIAL = {"nan": math.nan} | {
-    sign + name: value
-    for name in ("inf", "infinity")
-    for sign, value in (("", math.inf), ("+", math.inf), ("-", -math.inf))
-}
-_JAVA_BLANKS = "".join(map(chr, range(0x21)))
-_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?", re.ASCII)
-_HEX_FLOAT = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[dDfF]?", re.ASCII)
-_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
-_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-_WHOLE_WITH_FRACTION = re.compile(r"([+-]?\d*)(?:\.\d*)?", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Casting:
-    """From which type to which, and what decides about the rest."""
-
-    source: DataType
-    target: DataType
-    mode: str
-    timezone: str | None
-    java: int
-
-    @property
-    def ansi(self) -> bool:
-        """Whether what can't be converted is an error, if only to become null where somebody tries."""
-        return self.mode != "LEGACY"
-
-    def inside(self, source: DataType, target: DataType) -> Convert:
-        """The conversion of what a nested value consists of; null stays null."""
-        convert = converter(Casting(source, target, self.mode, self.timezone, self.java))
-        return lambda x: None if x is None else convert(x)
-
-    def malformed(self, text: str) -> None:
-        """What to do about text that says nothing of the target's type."""
-        if self.ansi:
-            raise DataError(
-                f"[CAST_INVALID_INPUT] The value '{text}' cannot be cast to {self.target.simpleString()}; "
-                "use try_cast to get null."
-            )
-
-    def overflow(self, x: Any) -> NoReturn:
-        """Raises the error for a number that the target's type can't hold."""
-        raise DataError(
-            f"[CAST_OVERFLOW] The value {x} cannot be cast to {self.target.simpleString()}; use try_cast to get null."
-        )
 
 
 def converter(c: Casting) -> Convert:
@@ -106,6 +53,12 @@ def converter(c: Casting) -> Convert:
     return _attempt(convert) if c.mode == "TRY" else convert
 
 
+def _inside(c: Casting, source: DataType, target: DataType) -> Convert:
+    """The conversion of what a nested value consists of; null stays null."""
+    convert = converter(replace(c, source=source, target=target))
+    return lambda x: None if x is None else convert(x)
+
+
 def _attempt(convert: Convert) -> Convert:
     def attempt(x: Any) -> Any:
         try:
@@ -114,152 +67,6 @@ def _attempt(convert: Convert) -> Convert:
             return None
 
     return attempt
-
-
-def _to_boolean(c: Casting) -> Convert | None:
-    if isinstance(c.source, StringType):
-
-        def read(text: str) -> Any:
-            word = text.strip(BLANKS).lower()
-            return True if word in _TRUE else False if word in _FALSE else c.malformed(text)
-
-        return read
-    if isinstance(c.source, DateType):
-        return lambda x: None
-    return lambda x: x != 0
-
-
-def _to_whole(c: Casting) -> Convert | None:  # noqa: PLR0911 (one for each kind)
-    bits = WHOLE[type(c.target)]
-    least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    mask = (1 << bits) - 1
-
-    def narrowed(x: int) -> Any:
-        if least <= x <= most:
-            return x
-        return c.overflow(x) if c.ansi else ((x - least) & mask) + least
-
-    if isinstance(c.source, StringType):
-        return _reader_of_whole(c, least, most)
-    if isinstance(c.source, BooleanType):
-        return int
-    if type(c.source) in WHOLE:
-        return narrowed
-    if isinstance(c.source, (FloatType, DoubleType)):
-        return _float_to_whole(c, bits, narrowed)
-    if isinstance(c.source, DecimalType):
-        return lambda x: narrowed(int(x))
-    if isinstance(c.source, TimestampType):
-
-        def seconds(t: int) -> Any:
-            x = t // MICROS
-            return x if least <= x <= most else c.overflow(x) if c.ansi else None
-
-        return seconds
-    return (lambda x: None) if isinstance(c.source, DateType) else None
-
-
-def _reader_of_whole(c: Casting, least: int, most: int) -> Convert:
-    def read(text: str) -> Any:
-        word = text.strip(BLANKS)
-        if not _WHOLE.fullmatch(word):
-            found = None if c.ansi else _WHOLE_WITH_FRACTION.fullmatch(word)
-            if found is None or not word:
-                return c.malformed(text)
-            word = found[1]
-            if word in ("", "+", "-"):
-                return 0 if word == "" and word != text.strip(BLANKS) else c.malformed(text)
-        x = int(word)
-        return x if least <= x <= most else c.malformed(text)
-
-    return read
-
-
-def _float_to_whole(c: Casting, bits: int, narrowed: Callable[[int], Any]) -> Convert:
-    most = (1 << (bits - 1)) - 1
-    least = -most - 1
-    if c.ansi:
-
-        def checked(x: float) -> Any:
-            if not (math.isfinite(x) and math.floor(x) <= float(most) and math.ceil(x) >= float(least)):
-                return c.overflow(x)
-            return min(int(x), most)
-
-        return checked
-    wide = max(bits, 32)
-
-    def saturated(x: float) -> Any:
-        if math.isnan(x):
-            return 0
-        limit = 1 << (wide - 1)
-        return narrowed(int(max(-limit, min(limit - 1, x if abs(x) < limit else math.copysign(limit, x)))))
-
-    return saturated
-
-
-def _to_floating(c: Casting) -> Convert | None:
-    single = isinstance(c.target, FloatType)
-    exact: Callable[[Any], float] = exact_float32 if single else float
-    if isinstance(c.source, StringType):
-
-        def read(text: str) -> Any:
-            word = text.strip(_JAVA_BLANKS)
-            if _FLOAT.fullmatch(word):
-                number = word.rstrip("dDfF")
-                return exact_float32(Decimal(number)) if single else float(number)
-            hexadecimal = _HEX_FLOAT.fullmatch(word)
-            if hexadecimal:
-                return _from_hex(hexadecimal[1], single)
-            special = _JAVA_SPECIAL.get(word)
-            special = _SPECIAL.get(text.strip(BLANKS).lower()) if special is None else special
-            return c.malformed(text) if special is None else special
-
-        return read
-    if isinstance(c.source, (FloatType, DoubleType)):
-        return float32 if single else (lambda x: x)
-    if isinstance(c.source, TimestampType):
-        return (lambda t: float32(t / 1_000_000)) if single else (lambda t: t / 1_000_000)
-    if isinstance(c.source, (BooleanType, DecimalType)) or type(c.source) in WHOLE:
-        return exact
-    return (lambda x: None) if isinstance(c.source, DateType) else None
-
-
-_JAVA_SPECIAL = {
-    sign + name: value
-    for name, number in (("NaN", math.nan), ("Infinity", math.inf))
-    for sign, value in (("", number), ("+", number), ("-", -number))
-}
-
-
-def _from_hex(text: str, single: bool) -> float:
-    x = float.fromhex(text)
-    return float32(x) if single else x
-
-
-def _to_decimal(c: Casting) -> Convert | None:
-    assert isinstance(c.target, DecimalType)
-    rounded = fit(c.target.precision, c.target.scale, c.ansi)
-    if isinstance(c.source, StringType):
-
-        def read(text: str) -> Any:
-            word = text.strip(_JAVA_BLANKS)
-            if not _DECIMAL.fullmatch(word):
-                return c.malformed(text)
-            try:
-                return rounded(EXACT.create_decimal(word) if len(word) < 100 else Decimal(word))
-            except InvalidOperation:
-                return c.malformed(text)
-
-        return read
-    if isinstance(c.source, DecimalType):
-        return rounded
-    if isinstance(c.source, (FloatType, DoubleType)):
-        return lambda x: rounded(decimal_of(x, c.java)) if math.isfinite(x) else None
-    if isinstance(c.source, TimestampType):
-        return lambda t: rounded(Decimal(t).scaleb(-6, EXACT))
-    if isinstance(c.source, BooleanType) or type(c.source) in WHOLE:
-        return lambda x: rounded(Decimal(x))
-    return (lambda x: None) if isinstance(c.source, DateType) else None
 
 
 def _to_string(c: Casting) -> Convert | None:  # noqa: PLR0911 (one for each kind)
@@ -298,14 +105,14 @@ def _nested_to_string(c: Casting) -> Convert | None:
     text = StringType()
 
     def inside(source: DataType) -> Convert:
-        convert = c.inside(source, text)
+        convert = _inside(c, source, text)
         return lambda x: "null" if x is None else convert(x)
 
     if isinstance(c.source, ArrayType):
         element = inside(c.source.elementType)
         return lambda x: "[" + ", ".join([element(e) for e in x]) + "]"
     if isinstance(c.source, MapType):
-        key, value = c.inside(c.source.keyType, text), c.inside(c.source.valueType, text)
+        key, value = _inside(c, c.source.keyType, text), _inside(c, c.source.valueType, text)
         return lambda x: (
             "{" + ", ".join([f"{key(k)} -> {'null' if v is None else value(v)}" for k, v in x.items()]) + "}"
         )
@@ -400,7 +207,7 @@ def _to_array(c: Casting) -> Convert | None:
     assert isinstance(c.target, ArrayType)
     if not isinstance(c.source, ArrayType):
         return None
-    element = c.inside(c.source.elementType, c.target.elementType)
+    element = _inside(c, c.source.elementType, c.target.elementType)
     return lambda x: [element(e) for e in x]
 
 
@@ -408,7 +215,7 @@ def _to_map(c: Casting) -> Convert | None:
     assert isinstance(c.target, MapType)
     if not isinstance(c.source, MapType) or c.source.keyType != c.target.keyType:
         return None
-    value = c.inside(c.source.valueType, c.target.valueType)
+    value = _inside(c, c.source.valueType, c.target.valueType)
     return lambda x: {k: value(v) for k, v in x.items()}
 
 
@@ -416,16 +223,16 @@ def _to_struct(c: Casting) -> Convert | None:
     assert isinstance(c.target, StructType)
     if not isinstance(c.source, StructType):
         return None
-    fields = [c.inside(f.dataType, g.dataType) for f, g in zip(c.source, c.target)]
+    fields = [_inside(c, f.dataType, g.dataType) for f, g in zip(c.source, c.target)]
     return lambda x: tuple([f(e) for f, e in zip(fields, x)])
 
 
 _MAKERS: dict[type[DataType], Callable[[Casting], Convert | None]] = {
-    BooleanType: _to_boolean,
-    **dict.fromkeys(WHOLE, _to_whole),
-    FloatType: _to_floating,
-    DoubleType: _to_floating,
-    DecimalType: _to_decimal,
+    BooleanType: to_boolean,
+    **dict.fromkeys(WHOLE, to_whole),
+    FloatType: to_floating,
+    DoubleType: to_floating,
+    DecimalType: to_decimal,
     StringType: _to_string,
     BinaryType: _to_binary,
     DateType: _to_date,
