@@ -163,7 +163,13 @@ def test_few_rows_go_to_the_scalar_kernel_and_many_to_the_vector_one():
     step = Segment(BASE, tuple(PIPELINES["filter, project"])).start()
     step._vector_cost, step._scalar_cost = Cost(1e-3, 1e-7), Cost(1e-5, 1e-6)
     assert not step._prefers_vector(100)
+    tried = [step._prefers_vector(10_000) for _ in range(3)]
+    assert tried == [False] * 3  # the scalar kernel is to be measured, too, before anything is believed
+    for cost, seconds in ((step._scalar_cost, 1e-2), (step._vector_cost, 2e-3)):
+        for _ in range(step.FIRST):
+            cost.saw(10_000, seconds)
     assert step._prefers_vector(10_000)
+    assert not step._prefers_vector(100)
 
 
 def test_an_empty_batch_costs_nothing_and_keeps_the_schema():

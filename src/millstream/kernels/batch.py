@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from json import loads
 from typing import Any
 
@@ -18,6 +18,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 Row = tuple[Any, ...]
+
+AT_ONCE = 1500
+"""Rows of a table that exist as Python's objects at a time: as many as the processor's caches hold."""
 
 
 class Batch:
@@ -64,10 +67,11 @@ class Batch:
 
     @property
     def stream(self) -> Iterable[Row]:
-        """The rows for going through once: those of an Arrow table are not kept, which costs less."""
-        if self._rows is None and self._arrow is not None and self._arrow.num_columns:
-            return zip(*_lists(self._arrow))
-        return self.rows
+        """The rows for going through once. Those of an Arrow table are made as they are needed and not kept."""
+        table = self._arrow
+        if self._rows is not None or table is None or not table.num_columns:
+            return self.rows
+        return chain.from_iterable(zip(*_lists(table.slice(i, AT_ONCE))) for i in range(0, len(table), AT_ONCE))
 
     @property
     def arrow(self) -> pa.Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from pyspark.sql.types import DoubleType, FloatType
+from pyspark.sql.types import DoubleType, FloatType, StructType
 
 from millstream.kernels.aggregates import buffers_of
 from millstream.kernels.batch import Row
@@ -17,6 +17,7 @@ from millstream.kernels.functions.generators import generator_of
 from millstream.kernels.keys import key_part
 from millstream.kernels.lookup import Lookup
 from millstream.plan.algebra import (
+    Column,
     Columns,
     Expand,
     Expr,
@@ -93,7 +94,24 @@ class ScalarCode:
         raise Unsupported(type(node).__name__, "not an operator of a fused stage")
 
     def _project(self, node: Project) -> None:
-        self._env = {column.id: self._value(e) for column, e in zip(node.output, node.exprs)}
+        taken = self._taken_apart(node)
+        self._env = {c.id: taken[c.id] if c.id in taken else self._value(e) for c, e in zip(node.output, node.exprs)}
+
+    def _taken_apart(self, node: Project) -> dict[int, str]:
+        """Structs all of whose fields are wanted, taken apart at once; the names of the fields' columns."""
+        wanted: dict[int, dict[int, Column]] = {}
+        for column, e in zip(node.output, node.exprs):
+            if e.op == "GetStructField" and e.args[0].op == "Column":
+                wanted.setdefault(e.args[0].params["id"], {})[e.params["ordinal"]] = column
+        names = {}
+        for e in (e.args[0] for e in node.exprs if e.op == "GetStructField"):
+            fields = wanted.pop(e.params.get("id", -1), {})
+            if isinstance(e.type, StructType) and fields.keys() == set(range(len(e.type))):
+                parts = [self.code.fresh("c") for _ in fields]
+                names |= {fields[i].id: part for i, part in enumerate(parts)}
+                nothing = "(" + "None, " * len(parts) + ")"
+                self._line(f"{', '.join(parts)}, = {self._python(e)} or {nothing}")
+        return names
 
     def _filter(self, node: Filter) -> None:
         for part in node.condition.conjuncts():

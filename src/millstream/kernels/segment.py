@@ -63,7 +63,7 @@ class Cost:
     """What a kernel's calls have cost: a fixed part and a part for each row, fitted as calls are seen.
 
     >>> cost = Cost(fixed=1.0, row=0.5)
-    >>> cost.of(10)
+    >>> round(cost.of(10), 6)
     6.0
     """
 
@@ -75,8 +75,11 @@ class Cost:
         self.row = row
         # Two invented calls stand for the first guess until measured ones outweigh them.
         self._n = self._x = self._y = self._xx = self._xy = 0.0
+        self.calls = 0
+        """How many have been seen."""
         for rows in (0, 4000):
             self.saw(rows, fixed + row * rows)
+        self.calls = 0
 
     def of(self, rows: int) -> float:
         """Seconds that a call should take."""
@@ -85,6 +88,7 @@ class Cost:
     def saw(self, rows: int, seconds: float) -> None:
         """Learn from a call (weighted least squares)."""
         keep = self.FORGET
+        self.calls += 1
         self._n = self._n * keep + 1
         self._x = self._x * keep + rows
         self._y = self._y * keep + seconds
@@ -101,8 +105,11 @@ class Cost:
 class SegmentStep:
     """A segment on a slot."""
 
-    PROBE = 256
+    PROBE = 64
     """One call in so many goes to the kernel that seems the slower one, if it seems at most three times as slow."""
+    FIRST = 4
+    """Large batches that each kernel gets before the estimates are believed."""
+    LARGE = 1000
 
     def __init__(self, segment: Segment) -> None:
         self.schema = schema_of(segment.output)
@@ -147,6 +154,9 @@ class SegmentStep:
         if self._always is not None:
             return self._always == "vector"
         self._calls += 1
+        seen = self._vector_cost.calls, self._scalar_cost.calls
+        if rows >= self.LARGE and min(seen) < self.FIRST:
+            return seen[0] < seen[1]
         vector, scalar = self._vector_cost.of(rows), self._scalar_cost.of(rows)
         better = vector < scalar
         if self._calls % self.PROBE == 0 and max(vector, scalar) < 3 * min(vector, scalar):
