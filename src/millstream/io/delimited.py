@@ -33,7 +33,8 @@ from millstream.io.lines import is_packed, lines
 from millstream.io.options import Given
 from millstream.io.text import OPTIONS, line_separator
 from millstream.kernels.batch import Batch, Row
-from millstream.kernels.functions.conversions import Casting, converter
+from millstream.kernels.functions.casting import Casting
+from millstream.kernels.functions.conversions import converter
 from millstream.kernels.functions.floats import float32
 from millstream.plan.algebra import Unsupported
 

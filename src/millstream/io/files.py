@@ -88,8 +88,11 @@ class FileSource:
         size = 0
         for path, low, high in split:
             for batch in self.format.read((path, low, high)):
+                if not waiting and batch.weight >= PIECE // 3:
+                    yield batch
+                    continue
                 waiting.append(batch)
-                size += batch.arrow.nbytes
+                size += batch.weight
                 if size >= PIECE:
                     yield Batch.concat(self.schema, waiting)
                     waiting, size = [], 0

@@ -23,7 +23,8 @@ from millstream.io.commitlog import CommitLog, entry
 from millstream.io.discovery import local_path
 from millstream.io.sink import SlotSinkFactory
 from millstream.kernels.batch import Batch, rows_of
-from millstream.kernels.functions.conversions import Casting, converter
+from millstream.kernels.functions.casting import Casting
+from millstream.kernels.functions.conversions import converter
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _UNSAFE = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{\[\]^]")

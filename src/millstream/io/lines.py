@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from millstream.errors import MillstreamError
 
-PIECE = 1 << 20
-"""Bytes read at a time: what is made of them stays in the processor's cache."""
+PIECE = 2 << 20
+"""Bytes read at a time."""
 PEEK = 1 << 12
 """Bytes in which to look for a line's end first."""
 BOM = b"\xef\xbb\xbf"
@@ -27,6 +27,8 @@ PACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress}
 LONGEST = (1 << 31) - 1
 
 Bounds = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Cut = tuple[bytes, bytes | None]
+"""Some whole lines, and what ends each of them."""
 
 
 def is_packed(path: str) -> bool:
@@ -70,22 +72,27 @@ def line_ends(data: bytes, separator: bytes | None) -> Bounds:
     return ends, ends + width
 
 
-def lines(path: str, low: int, high: int, separator: bytes | None) -> Iterator[pa.Array]:
-    """The lines that start in a range of bytes, as arrays of moderate size."""
+def cuts(path: str, low: int, high: int, separator: bytes | None) -> Iterator[Cut]:
+    """The lines that start in a range of bytes, in pieces of moderate size."""
     if is_packed(path):
-        yield _array(path, content(path).removeprefix(BOM), separator)
+        data = content(path).removeprefix(BOM)
+        if len(data) > LONGEST:
+            raise MillstreamError(f"more than 2 GiB of text in {path}: use smaller or uncompressed files")
+        if data:
+            yield data, separator
         return
     with open(path, "rb") as file:
         for first in range(low, high, PIECE):
             data = _range(file.fileno(), first, min(first + PIECE, high), separator)
+            data = data if first else data.removeprefix(BOM)
             if data:
-                yield _array(path, data if first else data.removeprefix(BOM), separator)
+                yield data, separator
 
 
-def _array(path: str, data: bytes, separator: bytes | None) -> pa.Array:
-    if len(data) > LONGEST:
-        raise MillstreamError(f"more than 2 GiB of text in one piece in {path}: use smaller or uncompressed files")
-    return text_array(data, *line_ends(data, separator))
+def lines(path: str, low: int, high: int, separator: bytes | None) -> Iterator[pa.Array]:
+    """The same lines, as arrays."""
+    for data, _ in cuts(path, low, high, separator):
+        yield text_array(data, *line_ends(data, separator))
 
 
 def _range(file: int, low: int, high: int, separator: bytes | None) -> bytes:

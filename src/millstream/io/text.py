@@ -10,8 +10,9 @@ from pyspark.sql.types import StringType, StructType
 
 from millstream.errors import InvalidOption
 from millstream.io.files import FileSource, Range
-from millstream.io.lines import content, is_packed, lines, replaced
+from millstream.io.lines import content, cuts, is_packed, replaced
 from millstream.io.options import Given
+from millstream.io.textbatch import batch_of
 from millstream.kernels.batch import Batch
 from millstream.plan.algebra import Unsupported
 
@@ -33,12 +34,11 @@ class TextFormat:
     def read(self, range: Range) -> Iterator[Batch]:
         path, low, high = range
         if self.wholetext:
-            array = pa.array([content(path)]).view(pa.string())
-            arrays = iter([replaced(array)])
-        else:
-            arrays = lines(path, low, high, self.separator)
-        for array in arrays:
+            array = replaced(pa.array([content(path)]).view(pa.string()))
             yield Batch.of_arrow(self.schema, pa.table([array], names=self.schema.names))
+            return
+        for cut in cuts(path, low, high, self.separator):
+            yield batch_of(self.schema, cut)
 
 
 def text_source(options: Given, schema: StructType) -> FileSource:

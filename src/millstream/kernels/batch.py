@@ -55,6 +55,11 @@ class Batch:
         """Whether the Arrow form is there already."""
         return self._arrow is not None
 
+    @property
+    def weight(self) -> int:
+        """About how many bytes the rows take."""
+        return int(self._arrow.nbytes) if self._arrow is not None else 100 * len(self)
+
     def __len__(self) -> int:
         return self._arrow.num_rows if self._arrow is not None else len(self._rows or ())
 

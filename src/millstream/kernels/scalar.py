@@ -103,7 +103,7 @@ class ScalarCode:
         for column, e in zip(node.output, node.exprs):
             if e.op == "GetStructField" and e.args[0].op == "Column":
                 wanted.setdefault(e.args[0].params["id"], {})[e.params["ordinal"]] = column
-        names = {}
+        names: dict[int, str] = {}
         for e in (e.args[0] for e in node.exprs if e.op == "GetStructField"):
             fields = wanted.pop(e.params.get("id", -1), {})
             if isinstance(e.type, StructType) and fields.keys() == set(range(len(e.type))):
