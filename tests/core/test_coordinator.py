@@ -74,13 +74,15 @@ def test_placement_and_members_are_sent_only_when_they_change():
     assert (second.owners, second.members) == (None, None)
 
 
-def test_a_query_that_drains_ends_with_the_first_group_that_left_nothing():
+def test_a_query_that_drains_ends_one_group_after_the_first_that_left_nothing():
     coordinator, _ = start(group_size=5, drain=True)
     assert of(report(coordinator, 1, 0) + report(coordinator, 2, 0), Complete) == []
     report(coordinator, 1, 1, more=False)
     assert of(report(coordinator, 2, 1, more=True), Complete) == []
     report(coordinator, 1, 2, more=False)
-    effects = report(coordinator, 2, 2, more=False)
+    assert of(report(coordinator, 2, 2, more=False), Complete) == []
+    report(coordinator, 1, 3, more=False)
+    effects = report(coordinator, 2, 3, more=False)
     assert of(effects, Committed)[0].drained
     assert of(effects, Complete) == [Complete()]
 

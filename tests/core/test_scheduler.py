@@ -117,6 +117,17 @@ def test_the_watermark_is_the_least_of_the_inputs_that_are_not_idle_and_never_fa
     assert epoch(3, 55, 70) == 60
 
 
+def test_when_all_inputs_are_idle_event_time_is_where_the_furthest_was():
+    scheduler, _ = start(TWO, me=2, owners=((1, 1), (2, 2)))
+    marks = []
+    for number, (left, right) in enumerate(((50, 40), (None, None), (None, None), (45, None))):
+        scheduler.on(Received(1, output(number, 0, watermark=left)))
+        run = only(scheduler.on(Received(1, output(number, 1, watermark=right))))
+        marks.append(run.watermark)
+        finish(scheduler, run)
+    assert marks == [40, 50, 50, 50]
+
+
 def test_idleness_passes_through_a_stage():
     graph = Graph((Stage("a", 1), Stage("b", 1, (Input(0),)), Stage("c", 1, (Input(1),))))
     scheduler, _ = start(graph, me=2, owners=((1,), (2,), (3,)), slots=(1, 2, 3))

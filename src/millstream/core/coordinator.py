@@ -45,7 +45,7 @@ class Pace:
     epochs: int | None = None
     """Complete after so many epochs; None goes on until stopped."""
     drain: bool = False
-    """Complete after the first group that left nothing at the sources (they give what was there at the start)."""
+    """Complete when the sources have given everything (which is what was there at the start)."""
     first_group: int | None = None
     """Epochs of the first group; it doubles from there to `group_size`, so that news comes early. None: no ramp."""
 
@@ -81,6 +81,7 @@ class Coordinator:
         self._unanswered: set[int] = set()
         self._now = 0.0
         self._held = False
+        self._drained = False
         self._effects: list[Any] = []
         self._handlers: dict[type, Callable[[Any], None]] = {
             Joined: self._joined,
@@ -232,7 +233,9 @@ class Coordinator:
             drained, dict(counts),
         ))  # fmt: skip
         enough = self.pace.epochs is not None and self.ledger.covered + 1 >= self.pace.epochs
-        if enough or (self.pace.drain and drained):
+        # A group without rows follows, so that event time comes to its end everywhere.
+        empty, self._drained = drained and self._drained, drained
+        if enough or (self.pace.drain and empty):
             self._effects.append(Complete())
             self._finish()
 

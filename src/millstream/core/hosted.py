@@ -11,13 +11,15 @@ from millstream.core.messages import Offset, Range
 class Waiting:
     """An inactive task: scheduled before its inputs exist, made active when none is missing."""
 
-    __slots__ = ("blocks", "mark", "missing")
+    __slots__ = ("blocks", "mark", "missing", "most")
 
     def __init__(self, width: int) -> None:
         self.blocks: list[bytes | None] = [None] * width
         self.missing = width
         self.mark: int | None = None
         """The least watermark among the inputs that are not idle."""
+        self.most: int | None = None
+        """The greatest."""
 
 
 class Hosted:
@@ -34,6 +36,7 @@ class Hosted:
         "partition",
         "position",
         "positions",
+        "reached",
         "ready",
         "stage",
         "stateful",
@@ -62,12 +65,24 @@ class Hosted:
         self.fixed: dict[int, Range] = {}
         """Ranges that were decided before a loss, by epoch: a replay must use the same."""
         self.watermark: int | None = None
+        self.reached: int | None = None
+        """How far any input has come: that is the watermark, once all are idle and none holds it back."""
         self.idle = False
         inputs = range(len(graph.stages[stage].inputs))
         self.upstream = [graph.upstream(stage, i, partition) for i in inputs]
         self.positions = graph.block_positions(stage, partition)
         self.width = sum(map(len, self.upstream))
         self.waiting: dict[int, Waiting] = {}
+
+    def take(self, waiting: Waiting) -> None:
+        """Move the watermark on by what a task's inputs say; it never falls."""
+        if waiting.most is not None and (self.reached is None or waiting.most > self.reached):
+            self.reached = waiting.most
+        mark = self.reached if waiting.mark is None else waiting.mark
+        advanced = mark is not None and (self.watermark is None or mark > self.watermark)
+        if advanced:
+            self.watermark = mark
+        self.idle = waiting.mark is None and not advanced
 
     def position_of(self, input: int, upstream: int) -> int:
         return self.positions[input].start + upstream - self.upstream[input].start
@@ -86,6 +101,9 @@ class Hosted:
             waiting = self.waiting[epoch] = Waiting(self.width)
         waiting.blocks[position] = block
         waiting.missing -= 1
-        if watermark is not None and (waiting.mark is None or watermark < waiting.mark):
-            waiting.mark = watermark
+        if watermark is not None:
+            if waiting.mark is None or watermark < waiting.mark:
+                waiting.mark = watermark
+            if waiting.most is None or watermark > waiting.most:
+                waiting.most = watermark
         return not waiting.missing and epoch == self.next

@@ -169,9 +169,7 @@ class LocalScheduler:
             del hosted.waiting[epoch]
             blocks = waiting.blocks
             start = end = None
-            hosted.idle = waiting.mark is None
-            if waiting.mark is not None and (hosted.watermark is None or waiting.mark > hosted.watermark):
-                hosted.watermark = waiting.mark
+            hosted.take(waiting)
         self._tickets += 1
         hosted.active = self._tickets
         self._effects.append(
