@@ -18,13 +18,16 @@ def word_counts(lines):
 
 
 def main(host: str, port: int) -> None:
-    """Print the counts until the query is stopped."""
+    """Print the counts until Ctrl-C."""
     spark = millstream.local_session(slots=2, name="StructuredNetworkWordCount")
     lines = spark.readStream.format("socket").option("host", host).option("port", port).load()
 
     # The only change: Spark's script has `word_counts(lines).writeStream` here.
     query = millstream.write_stream(word_counts(lines)).outputMode("complete").format("console").start()
-    query.awaitTermination()
+    try:
+        query.awaitTermination()
+    except KeyboardInterrupt:
+        query.stop()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def windowed_counts(lines, size: str, slide: str):
 
 
 def main(host: str, port: int, size: int, slide: int) -> None:
-    """Print the counts until the query is stopped."""
+    """Print the counts until Ctrl-C."""
     spark = millstream.local_session(slots=2, name="StructuredNetworkWordCountWindowed")
     lines = (
         spark.readStream.format("socket")
@@ -31,7 +31,10 @@ def main(host: str, port: int, size: int, slide: int) -> None:
 
     # The only change: Spark's script has `counts.writeStream` here.
     query = millstream.write_stream(counts).outputMode("update").format("console").option("truncate", "false").start()
-    query.awaitTermination()
+    try:
+        query.awaitTermination()
+    except KeyboardInterrupt:
+        query.stop()
 
 
 if __name__ == "__main__":
