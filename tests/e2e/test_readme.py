@@ -48,10 +48,11 @@ def test_the_options_it_names_are_the_ones_there_are():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_and_names_that_a_page_mentions_are_there(page):
     text = page.read_text()
-    for path, names in re.findall(r"`((?:src|tests|docs|examples)/[\w./'-]+)`((?:(?:,| and) `\w+`)*)", text):
-        assert (ROOT / path).exists(), path
-        for name in re.findall(r"\w+", names.replace(" and ", "")):
-            assert re.search(rf"^\s*(def|class) {name}\b", (ROOT / path).read_text(), re.MULTILINE), (path, name)
+    for path, names in re.findall(r"`((?:[\w.'-]+/)+[\w.'-]*)`((?:(?:,| and)\s`\w+`)*)", text):
+        found = next((base / path for base in (ROOT, ROOT / "src/millstream") if (base / path).exists()), None)
+        assert found, path
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"^\s*(def|class) {name}\b", found.read_text(), re.MULTILINE), (path, name)
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (page.parent / link).exists(), link
 
