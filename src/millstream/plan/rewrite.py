@@ -7,11 +7,13 @@ to the source share one parse, of all the fields that any of them reads and no o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import count
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BooleanType, StringType, StructType
 
 from millstream.plan.algebra import Column, Columns, Expr, Filter, Node, Project
 
@@ -124,7 +126,43 @@ def parse_once(base: Columns, nodes: Sequence[Node]) -> list[Node]:
     shared = sharing.shared()
     if not shared:
         return list(nodes)
-    return [*_parsing(base, shared), *_carrying(near, sharing, shared), *rest]
+    hopeful = _hopeful(base, near, sharing)
+    return [*hopeful, *_parsing(base, shared), *_carrying(near, sharing, shared), *rest]
+
+
+def _hopeful(base: Columns, near: list[Node], sharing: _Sharing) -> list[Node]:
+    """Filters that spare a parse: a text without the word that a field must hold can't pass later.
+
+    JSON can write a letter in another way only with a backslash, so a text with one is not judged.
+    """
+    filters: list[Node] = []
+    for node in near:
+        for part in node.condition.conjuncts() if isinstance(node, Filter) else ():
+            words = _words(part)
+            parse = sharing.parse_of(part.args[0].args[0]) if words else None
+            text = parse.example.args[0] if parse is not None else None
+            if text is None or text.op != "Column":
+                continue
+            tests = [Expr("Contains", BooleanType(), (text, _text(word))) for word in (*words, "\\")]
+            filters.append(Filter(base, Node(base), reduce(_either, tests)))
+    return filters
+
+
+def _words(part: Expr) -> list[str]:
+    """The texts one of which a JSON field must hold for a condition to be true; none if that can't be told."""
+    if part.op not in ("EqualTo", "In", "StartsWith", "EndsWith", "Contains") or part.args[0].op != "GetStructField":
+        return []
+    words = [arg.params.get("value") if arg.op == "Literal" else None for arg in part.args[1:]]
+    plain = all(isinstance(word, str) and re.fullmatch(r"[\w .@+/-]+", word) for word in words)
+    return [str(word) for word in words] if plain else []
+
+
+def _text(value: str) -> Expr:
+    return Expr("Literal", StringType(), (), {"value": value})
+
+
+def _either(left: Expr, right: Expr) -> Expr:
+    return Expr("Or", BooleanType(), (left, right))
 
 
 def _parsing(base: Columns, shared: list[_Parse]) -> list[Node]:
@@ -178,6 +216,6 @@ def _shareable(e: Expr) -> bool:
         isinstance(e.type, StructType)
         and options.get("mode", "PERMISSIVE").upper() == "PERMISSIVE"
         and "columnnameofcorruptrecord" not in options
-        and "_corrupt_record" not in e.type.names
+        and e.params["corrupt"] not in e.type.names
         and len(set(e.type.names)) == len(e.type.names)
     )
