@@ -145,7 +145,13 @@ def test_a_static_table_joins_the_stream(spark, lines):
         check(lambda df, how=how: parsed(df).select("k", "n").join(table, "k", how))
     check(lambda df: table.join(parsed(df).select("k", "n"), "k", "right"))
     check(
-        lambda df: parsed(df).select("k", "n").alias("s").join(table.alias("r"), F.expr("s.k = r.k and s.n > r.v * 10")).select("s.*", "v")
+        lambda df: (
+            parsed(df)
+            .select("k", "n")
+            .alias("s")
+            .join(table.alias("r"), F.expr("s.k = r.k and s.n > r.v * 10"))
+            .select("s.*", "v")
+        )
     )
 
 
@@ -314,3 +320,10 @@ def test_partial_aggregation_can_be_turned_off(spark, lines, name):
     frame = build(spark.readStream.text(lines))
     rows = run(spark, frame, "complete", partialAggregation=False)
     assert len(rows) == build(spark.read.text(lines)).count()
+
+
+@pytest.mark.parametrize("mode", ["bsp", "prescheduled", "spark"])
+def test_every_mode_of_execution_gives_the_same(spark, lines, mode):
+    build = AGGREGATES["by key"][1]
+    rows = run(spark, build(spark.readStream.option("maxFilesPerTrigger", 3).text(lines)), "complete", mode=mode)
+    assert as_counter(rows) == as_counter(build(spark.read.text(lines)).collect())

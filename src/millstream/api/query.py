@@ -64,6 +64,7 @@ class Query:
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._closing = False
+        self._drains = False
         self._drained_group = -1
         """The last group that left no rows at any source."""
 
@@ -88,6 +89,7 @@ class Query:
         about = about or About(str(uuid.uuid4()), str(uuid.uuid4()), name)
         query = Query(plan, replace(about, slots=parsed.slots, interval=parsed.interval))
         query._on_commit, query._on_end = on_commit, on_end
+        query._drains = parsed.drain
         if sink is None or callable(sink):
             query._on_result = sink
         else:
@@ -235,7 +237,9 @@ class Query:
         self.rows += done.rows
         if self._on_commit is not None:
             self._on_commit(done)
-        self._progress.append(self._reports.report(done, time.time()))
+        report = self._reports.report(done, time.time())
+        if done.rows or not self._drains or not self._progress:  # the end of a drained query is not news
+            self._progress.append(report)
         if self._delivery is not None:
             self._delivery.put(done)
         if done.drained:

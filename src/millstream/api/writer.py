@@ -50,7 +50,7 @@ class StreamWriter:
         self._partitioning: tuple[str, ...] = ()
 
     def format(self, source: str) -> StreamWriter:
-        """The kind of sink: memory, console, noop, parquet, json, csv, text, or a Python Data Source's name."""
+        """The kind of sink: memory, console, noop, parquet, text, a Python Data Source's name, or one of Spark's."""
         self._format = source
         return self
 

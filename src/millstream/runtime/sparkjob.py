@@ -80,14 +80,17 @@ class SparkJobEngine:
                 closes = starts_at + (epoch + 1) * self.options.interval
                 if self._stopping.wait(max(0.0, closes - time.time())):
                     return
-                self._epoch(epoch, closes)
+                rows = self._epoch(epoch, closes)
                 epoch += 1
+                if self.options.drain and not rows:
+                    break
             self.on_effect(Complete())
         except Exception:
             if not self._stopping.is_set():
                 self.on_effect(Fail("task", f"epoch {epoch} failed:\n{traceback.format_exc()}"))
 
-    def _epoch(self, epoch: int, closes: float) -> None:
+    def _epoch(self, epoch: int, closes: float) -> int:
+        """Run one epoch; returns how many rows its sources gave."""
         began = time.perf_counter()
         ranges = {}
         for key, source in self._sources.items():
@@ -103,9 +106,9 @@ class SparkJobEngine:
         self.epoch_seconds.append(seconds)
         group = Group(epoch, epoch, 1, closes, self.options.interval)
         tasks = sum(stage.partitions for stage in self.plan.stages)
-        self.on_effect(
-            Committed(group, tuple(ranges.values()), None, self._rows.value - before, tasks, seconds, True, {})
-        )
+        rows = self._rows.value - before
+        self.on_effect(Committed(group, tuple(ranges.values()), None, rows, tasks, seconds, not rows, {}))
+        return rows
 
     def _job(self, epoch: int, ranges: dict[tuple[int, int], Range]) -> list[Any]:
         """One epoch as RDDs, stage by stage; the action collects what the sinks emit."""
@@ -164,7 +167,7 @@ def _stage_function(
                 marks.append(mark)
             watermark = min((mark for mark in marks if mark is not None), default=None)
         product = run_task(kernel, Run(0, stage, partition, epoch, blocks, watermark, start, end), graph)
-        rows_read.add(product.rows if graph.stages[stage].is_source else 0)
+        rows_read.add(product.rows)
         if not graph.edges[stage]:
             kept = kernel.snapshot() if graph.stages[stage].stateful else None
             yield -1, partition, product.result, product.watermark, kept
