@@ -44,10 +44,10 @@ def parsed(frame):
     return frame.select(F.from_json("value", SCHEMA).alias("r")).select("r.*").withColumn("t", F.timestamp_millis("t"))
 
 
-def run(spark, query, mode="append", **options):
+def run(spark, query, output="append", **options):
     """The rows that a query gives to the memory sink."""
     name = "t" + uuid.uuid4().hex
-    writer = millstream.write_stream(query).format("memory").queryName(name).outputMode(mode)
+    writer = millstream.write_stream(query).format("memory").queryName(name).outputMode(output)
     started = writer.options(engine="millstream", slots=2, **options).trigger(availableNow=True).start()
     try:
         assert started.awaitTermination(100)

@@ -106,7 +106,7 @@ class SparkJobEngine:
         self.epoch_seconds.append(seconds)
         group = Group(epoch, epoch, 1, closes, self.options.interval)
         tasks = sum(stage.partitions for stage in self.plan.stages)
-        rows = self._rows.value - before
+        rows: int = self._rows.value - before
         self.on_effect(Committed(group, tuple(ranges.values()), None, rows, tasks, seconds, not rows, {}))
         return rows
 
