@@ -246,7 +246,7 @@ class Coordinator:
     def _failed(self, slot: int, failure: TaskFailed) -> None:
         stage = self.graph.stages[failure.stage].name
         where = f"stage {stage!r}, partition {failure.partition}, epoch {failure.epoch} (slot {slot})"
-        self._effects.append(Fail("task", f"a user function failed in {where}:\n{failure.traceback}"))
+        self._effects.append(Fail("task", f"{where} failed: {failure.story}"))
         self._finish()
 
     def _end(self, _: End) -> None:

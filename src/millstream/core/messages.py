@@ -169,12 +169,12 @@ class Result(NamedTuple):
 
 
 class TaskFailed(NamedTuple):
-    """A user's function raised; the text is its traceback."""
+    """A task could not be done; the story begins with the error and goes on with its traceback."""
 
     stage: int
     partition: int
     epoch: int
-    traceback: str
+    story: str
 
 
 class Beat(NamedTuple):

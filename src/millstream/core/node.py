@@ -132,9 +132,10 @@ class SlotNode:
     def _run(self, task: Run) -> None:
         try:
             product = self.body.run(task)
-        except Exception:
-            failure = TaskFailed(task.stage, task.partition, task.epoch, traceback.format_exc())
-            self.courier.post(COORDINATOR, failure)
+        except Exception as error:
+            headline = "".join(traceback.format_exception_only(error))  # a traceback has it at its end
+            story = f"{headline}\n{traceback.format_exc()}"
+            self.courier.post(COORDINATOR, TaskFailed(task.stage, task.partition, task.epoch, story))
             return
         if product.outputs:
             self.body.keep(task.stage, task.partition, task.epoch, product.outputs)

@@ -200,7 +200,8 @@ class Slot:
             try:
                 self.mailbox.send(to, envelope)
             except Oversized as error:
-                node.courier.post(COORDINATOR, _failure(envelope, error))
+                failure = node.courier.aside(_failure(envelope, error))  # what is in order would wait for it forever
+                self.mailbox.send(COORDINATOR, failure)
 
 
 def _failure(envelope: Envelope, error: Oversized) -> TaskFailed:
