@@ -10,9 +10,9 @@ from pyspark.sql.types import StringType, StructType
 
 from millstream.errors import InvalidOption
 from millstream.io.files import FileSource, Range
-from millstream.io.lines import content, cuts, is_packed, replaced
+from millstream.io.lines import content, is_packed, replaced
 from millstream.io.options import Given
-from millstream.io.textbatch import batch_of
+from millstream.io.textbatch import text_batches
 from millstream.kernels.batch import Batch
 from millstream.plan.algebra import Unsupported
 
@@ -37,8 +37,7 @@ class TextFormat:
             array = replaced(pa.array([content(path)]).view(pa.string()))
             yield Batch.of_arrow(self.schema, pa.table([array], names=self.schema.names))
             return
-        for cut in cuts(path, low, high, self.separator):
-            yield batch_of(self.schema, cut)
+        yield from text_batches(self.schema, path, low, high, self.separator)
 
 
 def text_source(options: Given, schema: StructType) -> FileSource:
