@@ -46,6 +46,7 @@ class Offers:
         self.tag = tag
         self.on_failure = on_failure
         self.started = 0
+        self._application = context.applicationId
         self._threads: set[threading.Thread] = set()
         self._stopping = threading.Event()
         self._failures = 0
@@ -67,7 +68,7 @@ class Offers:
         return self.started
 
     def _room(self) -> int:
-        taken = Offers._taken.get(self.context.applicationId, 0)
+        taken = Offers._taken.get(self._application, 0)
         return total_cores(self.context) - 1 - taken
 
     def _fill(self) -> None:
@@ -84,8 +85,7 @@ class Offers:
                 self._launch()
 
     def _launch(self) -> None:
-        application = self.context.applicationId
-        Offers._taken[application] = Offers._taken.get(application, 0) + 1
+        Offers._taken[self._application] = Offers._taken.get(self._application, 0) + 1
         self.started += 1
         thread = InheritableThread(target=self._hold, name=f"millstream-slot-{self.started}", daemon=True)
         self._threads.add(thread)
@@ -104,27 +104,34 @@ class Offers:
             problem = str(error)
         finally:
             with Offers._lock:
-                Offers._taken[self.context.applicationId] -= 1
+                Offers._taken[self._application] -= 1
                 self._threads.discard(threading.current_thread())
-        if problem is not None and not self._stopping.is_set():
+        if problem is not None and not self._stopping.is_set() and not self._spark_stopped():
             self._judge(problem, time.monotonic() - began)
 
     def _judge(self, problem: str, lasted: float) -> None:
         self._failures = self._failures + 1 if lasted < QUICK else 1
         log.warning("a slot's Spark task ended after %.1fs: %s", lasted, problem.splitlines()[0])
         if self._failures >= GIVE_UP_AFTER:
-            self.on_failure(problem)
+            self.on_failure(f"Spark's tasks for slots end again and again. The last one said:\n{problem}")
 
     def _keep(self) -> None:
         while not self._stopping.wait(POLL):
+            if self._spark_stopped():
+                self.on_failure("the Spark session was stopped while the query was running: stop the query first")
+                return
             self._fill()
+
+    def _spark_stopped(self) -> bool:
+        java = self.context._jsc
+        return java is None or bool(java.sc().isStopped())
 
     def stop(self, patience: float = 2.0) -> None:
         """Start no more; wait for the slots to leave, then have Spark end those that do not."""
         self._stopping.set()
         if self._keeper is not None:
             self._keeper.join()
-        if not self._join(patience):
+        if not self._join(patience) and not self._spark_stopped():
             self.context.cancelJobsWithTag(self.tag)
             self._join(patience)
 

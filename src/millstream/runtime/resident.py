@@ -46,4 +46,4 @@ class ResidentEngine:
         self.offers.stop()
 
     def _no_slots(self, problem: str) -> None:
-        self.driver.submit(Fail("slots", f"Spark's tasks for slots end again and again. The last one said:\n{problem}"))
+        self.driver.submit(Fail("slots", problem))
