@@ -1,6 +1,8 @@
 """What is wrong is said clearly, and what was accepted before is not lost."""
 
 import json
+import subprocess
+import sys
 import uuid
 from collections import Counter
 
@@ -108,7 +110,30 @@ def test_files_of_another_schema_or_format(spark, tmp_path):
     assert ".parquet is string, which can't be read as int32: give the type that the file has" in story
     path = put(tmp_path / "in", "a.parquet", "this is no parquet")
     writer, _ = to_memory(spark.readStream.schema("n int").parquet(path))
-    assert "a.parquet" in failure_of(writer)
+    assert "a.parquet can't be read as Parquet" in failure_of(writer)
+
+
+STOPPED_SESSION = """
+import millstream
+from millstream.errors import SlotsUnavailable
+spark = millstream.local_session(1)
+query = millstream.write_stream(spark.readStream.format("rate").load()).format("noop").option("slots", 1).start()
+query.processAllAvailable()
+spark.stop()
+try:
+    query.awaitTermination(60)
+except SlotsUnavailable as error:
+    print(error)
+query.stop()
+"""
+
+
+def test_a_session_that_is_stopped_ends_its_queries():
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_SESSION], check=False, capture_output=True, text=True, timeout=100
+    )
+    assert "stopped while the query was running" in done.stdout, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_unknown_names(spark, tmp_path):

@@ -29,7 +29,15 @@ class ParquetFormat:
         return True
 
     def read(self, range: Range) -> Iterator[Batch]:
-        path, low, high = range
+        path = range[0]
+        try:
+            yield from self._read(*range)
+        except pa.ArrowInvalid as error:
+            raise MillstreamError(
+                f"{path} can't be read as Parquet ({error}): remove it, and let files appear when they are complete"
+            ) from error
+
+    def _read(self, path: str, low: int, high: int) -> Iterator[Batch]:
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             groups = [i for i, start in enumerate(_starts(file.metadata)) if low <= start < high]
             by_name = {name.lower(): name for name in file.schema_arrow.names}
