@@ -112,4 +112,4 @@ def test_a_word_that_json_may_write_otherwise_is_no_reason_to_skip():
         nodes = [Filter(BASE, Node(BASE), equal(field(parse(kind=StringType()), "kind"), word))]
         assert not [n for n in parse_once(BASE, nodes) if isinstance(n, Filter) and n.condition.op == "Or"]
     (skips, *_) = parse_once(BASE, TYPICAL)
-    assert [arg.args[1].params["value"] for arg in skips.condition.args] == ["view", "\\"]
+    assert [arg.args[1].params["value"] for arg in skips.condition.args] == ["v", "\\"]

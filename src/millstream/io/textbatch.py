@@ -74,8 +74,12 @@ class TextBatch(Batch):
         yield data[start : self._end] + b"\n"
 
     def _texts(self) -> Iterator[str]:
-        for lines in self._pieces(IN_CACHE):
-            yield from lines[:-1].decode(errors="replace").split("\n")
+        data, start, stop = self._data, 0, 0
+        view = memoryview(data)
+        while stop >= 0:
+            stop = data.find(b"\n", start + IN_CACHE, self._end)
+            yield from str(view[start : self._end if stop < 0 else stop], "utf-8", "replace").split("\n")
+            start = stop + 1
 
 
 def text_batches(

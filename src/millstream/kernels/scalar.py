@@ -146,7 +146,9 @@ class ScalarCode:
         if any(isinstance(e.type, (DoubleType, FloatType)) for e in node.left_keys):
             key = f"{lookup}.normal({key})"
         found = self.code.fresh("found")
-        matches = f"{lookup}.rows.get({key}, ())"
+        find = self.code.fresh("find")
+        self._before.append(f"{find} = {lookup}.rows.get")
+        matches = f"{find}({key}, ())"
         inner = dict(self._env)
         row = self.code.fresh("row")
         inner.update({c.id: f"{row}[{i}]" for i, c in enumerate(node.static.output)})

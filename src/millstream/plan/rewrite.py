@@ -8,7 +8,7 @@ to the source share one parse, of all the fields that any of them reads and no o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
@@ -18,6 +18,9 @@ from pyspark.sql.types import BooleanType, StringType, StructType
 from millstream.plan.algebra import Column, Columns, Expr, Filter, Node, Project
 
 _FRESH = count(1 << 40)
+
+FREQUENT = "etaoinsrhldcum0123456789 -_./"
+"""What texts are mostly made of, the most frequent first."""
 
 
 def fresh_column(name: str, e: Expr) -> Column:
@@ -42,7 +45,8 @@ class _Parse:
     whole: bool = False
     """Somebody reads the struct itself, not only fields of it."""
     fields: dict[str, Column] = field(default_factory=dict)
-    column: Column | None = None
+    names: set[str] = field(default_factory=set)
+    """Of all fields that anybody declares."""
 
 
 class _Sharing:
@@ -60,7 +64,9 @@ class _Sharing:
         if e.op != "JsonToStructs" or not _shareable(e) or not e.columns() <= self._base:
             return None
         key = repr((e.args, sorted(e.params["options"].items()), e.params.get("timezone")))
-        return self._parses.setdefault(key, _Parse(e))
+        parse = self._parses.setdefault(key, _Parse(e))
+        parse.names.update(e.type.names)
+        return parse
 
     def look(self, e: Expr) -> None:
         """Note the parses in an expression, and which of their fields it reads."""
@@ -131,19 +137,21 @@ def parse_once(base: Columns, nodes: Sequence[Node]) -> list[Node]:
 
 
 def _hopeful(base: Columns, near: list[Node], sharing: _Sharing) -> list[Node]:
-    """Filters that spare a parse: a text without the word that a field must hold can't pass later.
+    """Filters that spare a parse: a text without a letter of the word that a field must hold can't pass later.
 
-    JSON can write a letter in another way only with a backslash, so a text with one is not judged.
+    One letter is found several times as fast as a word, and if it is a rare one it tells nearly as much. JSON can
+    write it in another way only with a backslash, so a text with one is not judged.
     """
     filters: list[Node] = []
     for node in near:
         for part in node.condition.conjuncts() if isinstance(node, Filter) else ():
             words = _words(part)
             parse = sharing.parse_of(part.args[0].args[0]) if words else None
-            text = parse.example.args[0] if parse is not None else None
-            if text is None or text.op != "Column":
+            if parse is None or parse.example.args[0].op != "Column":
                 continue
-            tests = [Expr("Contains", BooleanType(), (text, _text(word))) for word in (*words, "\\")]
+            text = parse.example.args[0]
+            letters = dict.fromkeys(_rarest(word, parse.names) for word in words)
+            tests = [Expr("Contains", BooleanType(), (text, _text(letter))) for letter in (*letters, "\\")]
             filters.append(Filter(base, Node(base), reduce(_either, tests)))
     return filters
 
@@ -155,6 +163,16 @@ def _words(part: Expr) -> list[str]:
     words = [arg.params.get("value") if arg.op == "Literal" else None for arg in part.args[1:]]
     plain = all(isinstance(word, str) and re.fullmatch(r"[\w .@+/-]+", word) for word in words)
     return [str(word) for word in words] if plain else []
+
+
+def _rarest(word: str, names: Iterable[str]) -> str:
+    """The letter of a word that other words have least: none of the fields' names, which every record has.
+
+    >>> _rarest("view", ["event_type", "ad_id"])
+    'w'
+    """
+    common = "".join(names) + FREQUENT
+    return min(word, key=lambda letter: (letter in common, common.rfind(letter)))
 
 
 def _text(value: str) -> Expr:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pyspark.sql.types import DecimalType, DoubleType, FloatType
 
 from millstream.errors import DataError
-from millstream.kernels.functions.function import Function, Functions, Python, inline
+from millstream.kernels.functions.function import Function, Functions, Python, Template, inline
 from millstream.plan.algebra import Expr
 
 LONG = 1 << 63
@@ -35,7 +35,9 @@ def floor_remainder(dividend: str, divisor: int) -> str:
 
 def _scaled(factor: int) -> Function:
     return Function(
-        lambda e: lambda x: exact(x * factor),
+        lambda e: Template(
+            f"({{a}} if {-LONG} <= ({{a}} := {{0}} * {factor}) < {LONG} else {{exact}}({{a}}))", {"exact": exact}
+        ),
         lambda e, args: f"(CAST({args[0]} AS BIGINT) * {factor})",
     )
 

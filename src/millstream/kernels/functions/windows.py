@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from millstream.kernels.functions.function import Function, Functions
 from millstream.plan.algebra import Expr
 
 
-def _python(e: Expr) -> Callable[[int], tuple[int, int]]:
+def _python(e: Expr) -> str:
     size, slide, start, back = (e.params[name] for name in ("size", "slide", "start", "back"))
-
-    def window(time: int) -> tuple[int, int]:
-        begin = time - (time - start) % slide - back
-        return begin, begin + size
-
-    return window
+    since = f"({{0}} - {start})" if start else "{0}"
+    begin = f"({{0}} - {since} % {slide}{f' - {back}' if back else ''})"
+    return f"(({{a}} := {begin}), {{a}} + {size})"
 
 
 def _sql(e: Expr, args: Sequence[str]) -> str:
