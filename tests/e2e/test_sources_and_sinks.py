@@ -116,9 +116,9 @@ def test_lines_from_a_socket(spark):
         writer, table = to_memory(lines)
         with running(writer) as query:
             send("one two", "")
-            wait_for(lambda: spark.table(table).count() == 2)
+            wait_for(lambda: query.rows == 2)
             send("ü")
-            wait_for(lambda: spark.table(table).count() == 3)
+            wait_for(lambda: query.rows == 3)
             query.processAllAvailable()
         rows = sorted(spark.table(table).collect(), key=lambda row: row.timestamp)
         assert sorted(row.value for row in rows[:2]) == ["", "one two"]
@@ -141,8 +141,8 @@ def test_rates(spark):
     millstream.register(spark)
     rate = spark.readStream.format("rate").options(rowsPerSecond=500, numPartitions=1).load()
     writer, table = to_memory(rate)
-    with running(writer):
-        wait_for(lambda: spark.table(table).count() > 200)
+    with running(writer) as query:
+        wait_for(lambda: query.rows > 200)
     values = sorted(row.value for row in spark.table(table).collect())
     assert values == list(range(len(values)))
 
