@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import tempfile
 import threading
 import uuid
@@ -153,7 +152,7 @@ class StreamWriter:
                 raise InvalidOption(f"the sink {sink.name} does not take output mode {self._mode!r}")
             settings = Settings(
                 options.slots, self._mode, chosen.partitions, chosen.kernel, chosen.partial,
-                self._trigger.available_now, notes,
+                self._trigger.available_now, notes.name if notes else None,
             )  # fmt: skip
             plan = Stages(settings).plan(node, sink.slot_half())
         except Exception:
@@ -326,14 +325,16 @@ def _about(plan: Plan, name: str | None, sink: StreamSink) -> About:
     return About(str(uuid.uuid4()), str(uuid.uuid4()), name, sources, sink.name, states)
 
 
-def _folder_for_notes(spark: SparkSession) -> str | None:
-    """Where sources of files note what they took up, if all slots are on this machine."""
-    return tempfile.mkdtemp(prefix="millstream-notes-") if loopback(spark.sparkContext) else None
+def _folder_for_notes(spark: SparkSession) -> tempfile.TemporaryDirectory[str] | None:
+    """Where sources of files note what they took up, if all slots are on this machine; gone when the process ends."""
+    if not loopback(spark.sparkContext):
+        return None
+    return tempfile.TemporaryDirectory(prefix="millstream-notes-", ignore_cleanup_errors=True)
 
 
-def _remove(folder: str | None) -> None:
+def _remove(folder: tempfile.TemporaryDirectory[str] | None) -> None:
     if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.cleanup()
 
 
 def active() -> list[Query | FallbackQuery]:
