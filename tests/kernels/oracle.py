@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.kernels.batch import internal_type, rows_of
 from millstream.kernels.expressions import Code, python, sql
 from millstream.kernels.sqltypes import quoted
+from millstream.kernels.vector import database
 from millstream.plan.algebra import Unsupported
 from millstream.plan.expressions import column_of, expression, items
 
@@ -84,7 +85,7 @@ def internal_table(table):
 
 def run_sql(table, exprs):
     """The rows that DuckDB makes of a table."""
-    with duckdb.connect() as connection:
+    with database() as connection:
         connection.register("input", table)
         result = connection.execute(f"SELECT {exprs} FROM input").to_arrow_table()
     return rows_of(result)

@@ -138,10 +138,19 @@ class VectorCode:
 
 
 @cache
-def _database() -> duckdb.DuckDBPyConnection:
+def _process() -> duckdb.DuckDBPyConnection:
     """This process's DuckDB. A slot is one core, so it has one thread."""
     connection = duckdb.connect()
     connection.execute("SET threads = 1")
+    return connection
+
+
+def database() -> duckdb.DuckDBPyConnection:
+    """A connection that runs queries as they were written."""
+    connection = _process().cursor()
+    # A filter that is pushed below a projection takes a copy of what it filters by, and parses twice. Membership
+    # that becomes a join gives rows in another order.
+    connection.execute("SET disabled_optimizers = 'filter_pushdown,in_clause'")
     return connection
 
 
@@ -187,9 +196,7 @@ class Vector:
 
     def __init__(self, columns: Columns, nodes: Sequence[Node]) -> None:
         code = VectorCode(columns, nodes)
-        connection = _database().cursor()
-        # A filter that is pushed below a projection takes a copy of what it filters by, and parses twice.
-        connection.execute("SET disabled_optimizers = 'filter_pushdown'")
+        connection = database()
         for name, static in code.statics.items():
             renamed = static.table.rename_columns([_name(c) for c in static.output])
             connection.register(name, internal_table(renamed))
