@@ -12,7 +12,7 @@ from millstream.errors import InvalidOption
 from millstream.io.files import FileSource, Range
 from millstream.io.lines import content, is_packed, replaced
 from millstream.io.options import Given
-from millstream.io.textbatch import text_batches
+from millstream.io.textrange import TextRange
 from millstream.kernels.batch import Batch
 from millstream.plan.algebra import Unsupported
 
@@ -37,7 +37,8 @@ class TextFormat:
             array = replaced(pa.array([content(path)]).view(pa.string()))
             yield Batch.of_arrow(self.schema, pa.table([array], names=self.schema.names))
             return
-        yield from text_batches(self.schema, path, low, high, self.separator)
+        if high > low:
+            yield TextRange(self.schema, path, low, high, self.separator)
 
 
 def text_source(options: Given, schema: StructType) -> FileSource:

@@ -55,6 +55,15 @@ class Batch:
         """Whether the Arrow form is there already."""
         return self._arrow is not None
 
+    def candidates(self, letters: Sequence[str]) -> Iterable[Row]:
+        """The same for whoever is not interested in rows whose text holds none of some letters."""
+        return self.stream
+
+    @property
+    def about(self) -> int:
+        """How many rows there are, more or less, if counting them would cost something."""
+        return len(self)
+
     @property
     def weight(self) -> int:
         """About how many bytes the rows take."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from millstream.kernels.batch import Batch
 from millstream.kernels.scalar import Scalar, ScalarCode
 from millstream.kernels.vector import Refusal, Vector, VectorCode
-from millstream.plan.algebra import Columns, Node, Unsupported, schema_of
+from millstream.plan.algebra import Columns, Filter, Node, Unsupported, schema_of
 
 log = logging.getLogger("millstream")
 
@@ -117,6 +117,7 @@ class SegmentStep:
         self.scalar: Scalar = ScalarCode(segment.columns, segment.nodes).function()
         self.vector: Vector | None = None
         self.refused = 0
+        self._letters = _letters(segment)
         self._scalar_cost = Cost(20e-6, 1e-6)
         self._vector_cost = Cost(0.6e-3, 0.3e-6)
         self._calls = 0
@@ -131,23 +132,23 @@ class SegmentStep:
 
     def run(self, batch: Batch) -> tuple[Batch, int | None]:
         """Run a batch on the kernel that should be the quicker one."""
-        rows = len(batch)
-        if not rows:
+        about = batch.about
+        if not about:
             return Batch.of_rows(self.schema, []), None
-        if self.vector is not None and self._prefers_vector(rows):
+        if self.vector is not None and self._prefers_vector(about):
             began = time.perf_counter()
             try:
                 table, mark = self.vector(batch.arrow)
             except Refusal as error:
                 self.refused += 1
-                log.debug("the vector kernel leaves a batch of %d rows to the scalar one: %s", rows, error)
+                log.debug("the vector kernel leaves a batch of %d rows to the scalar one: %s", about, error)
             else:
-                self._vector_cost.saw(rows, time.perf_counter() - began)
+                self._vector_cost.saw(len(batch), time.perf_counter() - began)
                 return Batch.of_arrow(self.schema, table), mark
-            self._vector_cost.saw(rows, time.perf_counter() - began + self._scalar_cost.of(rows))
+            self._vector_cost.saw(about, time.perf_counter() - began + self._scalar_cost.of(about))
         began = time.perf_counter()
-        result, mark = self.scalar(batch.stream)
-        self._scalar_cost.saw(rows, time.perf_counter() - began)
+        result, mark = self.scalar(batch.candidates(self._letters) if self._letters else batch.stream)
+        self._scalar_cost.saw(len(batch), time.perf_counter() - began)
         return Batch.of_rows(self.schema, result), mark
 
     def _prefers_vector(self, rows: int) -> bool:
@@ -162,3 +163,15 @@ class SegmentStep:
         if self._calls % self.PROBE == 0 and max(vector, scalar) < 3 * min(vector, scalar):
             return not better
         return better
+
+
+def _letters(segment: Segment) -> tuple[str, ...]:
+    """The letters one of which the only column's text must hold to pass the first filter, backslashes apart."""
+    first = segment.nodes[0] if segment.nodes else None
+    if not isinstance(first, Filter) or len(segment.columns) != 1:
+        return ()
+    tests = first.condition.alternatives()
+    if any(test.op != "Contains" or test.args[0].op != "Column" or test.args[1].op != "Literal" for test in tests):
+        return ()
+    letters = [test.args[1].params["value"] for test in tests]
+    return tuple(text for text in letters if text != "\\") if "\\" in letters else ()

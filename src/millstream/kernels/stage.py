@@ -188,8 +188,8 @@ class ReadSplitsKernel(Stateless):
         for block in blocks:
             for split in pickle.loads(block) if block else ():
                 for batch in self._source.read(split):
-                    self._rows += len(batch)
                     yield batch
+                    self._rows += len(batch)  # which is known without counting once it has gone through the steps
 
     def close(self) -> None:
         """Let the sink's half go."""

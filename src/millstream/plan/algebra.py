@@ -32,6 +32,10 @@ class Expr:
         """The conditions that must all be true for this one to be."""
         return [part for arg in self.args for part in arg.conjuncts()] if self.op == "And" else [self]
 
+    def alternatives(self) -> list[Expr]:
+        """The conditions one of which must be true for this one to be."""
+        return [part for arg in self.args for part in arg.alternatives()] if self.op == "Or" else [self]
+
     def columns(self) -> set[int]:
         """The numbers of the columns that it reads."""
         return {e.params["id"] for e in self.walk() if e.op == "Column"}
