@@ -12,7 +12,8 @@ demo: $(STAMP)
 
 test: $(STAMP) lint
 	$(BIN)/pytest -m "not soak and not spark and not cluster" -n 2
-	$(BIN)/pytest -m "spark and not soak"
+	$(BIN)/pytest -m "spark and not soak" -n 2 --dist loadfile tests/api tests/io tests/kernels tests/plan
+	$(BIN)/pytest -m "spark and not soak" tests/bench tests/e2e
 	$(BIN)/pytest -m "cluster and not soak"
 
 soak: $(STAMP)

@@ -207,6 +207,8 @@ def test_wrong_use_is_said_before_anything_runs(spark, lines):
         millstream.write_stream(df).start()
     with pytest.raises(InvalidOption, match="engine"):
         millstream.write_stream(df).format("noop").option("engine", "warp").start()
+    with pytest.raises(InvalidOption, match="did you mean 'slots'"):
+        millstream.write_stream(df).format("noop").option("slotz", 3).start()
     with pytest.raises(InvalidOption, match="name"):
         millstream.write_stream(df).format("memory").start()
     connect = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()

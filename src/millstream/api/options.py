@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -18,6 +19,9 @@ DEFAULT_INTERVAL = 0.02
 GROUP_SECONDS = 0.25
 """Groups of a query whose user set none take about so long: news of it is never older."""
 BACK_TO_BACK_GROUP = 20
+
+OWN = ("engine", "kernel", "partitions", "partialAggregation", "checkpointLocation")
+"""Options of the writer itself."""
 
 _RUNTIME = {f.name.lower(): f.name for f in fields(Options) if f.name not in ("interval", "drain", "epochs")}
 
@@ -93,6 +97,7 @@ class Sorted:
             elif low == "checkpointlocation":
                 own["checkpoint"] = str(value)
             else:
+                _check_spelling(name)
                 sink[name] = _text(value)
         for name, allowed in (("engine", ENGINES), ("kernel", CHOICES)):
             if own.get(name, allowed[0]) not in allowed:
@@ -120,6 +125,14 @@ def output_mode(text: str) -> str:
     if mode not in OUTPUT_MODES:
         raise InvalidOption(f"output mode is one of {', '.join(OUTPUT_MODES)}, not {text!r}")
     return mode
+
+
+def _check_spelling(name: str) -> None:
+    """What is nearly an option of the engine is not meant for the sink."""
+    known = {**_RUNTIME, **{own.lower(): own for own in OWN}}
+    close = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.8)
+    if close:
+        raise InvalidOption(f"unknown option {name!r}; did you mean {known[close[0]]!r}?")
 
 
 def _whole(name: str, value: Any) -> int:

@@ -148,12 +148,14 @@ def _run(
         return setup.workload.over(setup.spark, lines)
 
     arrivals: Arrivals = []
-    running = engine.start(query(setup.spark.readStream), lambda batch: arrivals.append((time.time(), batch)))
-    try:
-        finished = _wait(engine, running, rate * seconds, start + seconds + PATIENCE)
-        time.sleep(SETTLE if setup.workload.delay else 0.0)
-    finally:
-        running.stop()
+    with engine.lines(options) as lines:
+        frame = setup.workload.over(setup.spark, lines)
+        running = engine.start(frame, lambda batch: arrivals.append((time.time(), batch)))
+        try:
+            finished = _wait(engine, running, rate * seconds, start + seconds + PATIENCE)
+            time.sleep(SETTLE if setup.workload.delay else 0.0)
+        finally:
+            running.stop()
     return query, arrivals, finished
 
 
