@@ -329,3 +329,10 @@ def test_every_mode_of_execution_gives_the_same(spark, lines, mode):
     build = AGGREGATES["by key"][1]
     rows = run(spark, build(spark.readStream.option("maxFilesPerTrigger", 3).text(lines)), "complete", mode=mode)
     assert as_counter(rows) == as_counter(build(spark.read.text(lines)).collect())
+
+
+def test_queries_of_several_sessions_run_side_by_side(spark, lines):
+    other = spark.newSession()
+    for session in (other, spark, other):
+        rows = run(session, parsed(session.readStream.text(lines)).where("n > 90").select("n"))
+        assert as_counter(rows) == as_counter(parsed(session.read.text(lines)).where("n > 90").select("n").collect())

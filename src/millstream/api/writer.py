@@ -140,6 +140,8 @@ class StreamWriter:
 
     def _start(self, chosen: Sorted) -> Query:
         spark = self._df.sparkSession
+        # Spark looks some things up in whatever session its thread used last.
+        SparkSession._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
         self._check_name()  # before the sink takes what belongs to the query that has the name
         if isinstance(self._frame, DataFrame):
             check_rules(self._frame, self._mode)
