@@ -130,3 +130,22 @@ def test_a_gap_in_the_log_is_no_silent_loss(tmp_path):
     (log.folder / "1").unlink()
     with pytest.raises(Exception, match="no batch 1"):
         log.entries()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("options", [{}, {"ignoreNullFields": "false"}])
+def test_json_files_hold_what_spark_writes(spark, tmp_path, options):
+    schema = StructType([f for f in SCHEMA if f.name in ("at", "day", "d", "m", "s", "f", "y")])
+    rows = [tuple(v for v, f in zip(row, SCHEMA) if f.name in schema.names) for row in ROWS]
+    sink = sink_of(spark, tmp_path / "ours", "json", schema, **options)
+    write(sink, schema, 0, 0, rows)
+    sink.commit(0)
+    table = Batch.of_rows(schema, rows).arrow
+    spark.createDataFrame(table).write.options(**options).json(str(tmp_path / "sparks"))
+
+    def lines(name):
+        return sorted(row.value for row in spark.read.text(str(tmp_path / name)).collect())
+
+    assert lines("ours") == lines("sparks")
+    read = spark.read.schema(schema).json(str(tmp_path / "ours"))
+    assert read.count() == len(rows)

@@ -69,6 +69,7 @@ SINKS: Sinks = {
     "console": lambda options, schema, mode, spark, name: ConsoleSink(spark, schema, mode, options),
     "foreach": lambda options, schema, mode, spark, name: ForeachSink(options["function"]),
     "foreachbatch": lambda options, schema, mode, spark, name: ForeachBatchSink(spark, schema, mode, options),
+    "json": lambda options, schema, mode, spark, name: file_sink("json", options, schema, spark),
     "parquet": lambda options, schema, mode, spark, name: file_sink("parquet", options, schema, spark),
     "text": lambda options, schema, mode, spark, name: file_sink("text", options, schema, spark),
 }

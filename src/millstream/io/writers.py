@@ -13,6 +13,7 @@ from millstream.errors import InvalidOption
 from millstream.io.filesink import FileSink, FileWriter
 from millstream.io.options import Given
 from millstream.kernels.batch import Batch
+from millstream.kernels.functions.json_output import writer as json_writer
 from millstream.plan.algebra import Unsupported
 
 PARQUET_CODECS = {"snappy": ".snappy", "gzip": ".gz", "zstd": ".zstd", "none": "", "uncompressed": ""}
@@ -46,6 +47,20 @@ class TextWriter:
             file.writelines([(value or "") + self.separator for (value,) in batch.rows])
 
 
+@dataclass(frozen=True)
+class JsonWriter:
+    """A JSON object a line, as `to_json` writes it: nulls are left out unless `ignoreNullFields` is false."""
+
+    options: Mapping[str, str]
+    zone: str
+    suffix = ".json"
+
+    def write(self, batch: Batch, path: str) -> None:
+        text = json_writer(batch.schema, self.options, self.zone)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.writelines([f"{text(row)}\n" for row in batch.rows])
+
+
 def file_sink(format: str, options: Mapping[str, Any], schema: StructType, spark: Any) -> FileSink:
     """The sink of one of the file formats."""
     by: Sequence[str] = tuple(options.get("partitionBy", ()))
@@ -58,6 +73,11 @@ def file_sink(format: str, options: Mapping[str, Any], schema: StructType, spark
         if codec not in PARQUET_CODECS:
             raise Unsupported(f"parquet compression {codec}", "it is not written natively")
         writer = ParquetWriter(codec)
+    elif format == "json":
+        given.check_supported(("path", "ignoreNullFields", "timeZone"))
+        settings = {name: given.text(name, "") for name in ("ignorenullfields", "timezone") if name in given}
+        writer = JsonWriter(settings, spark.conf.get("spark.sql.session.timeZone"))
+        json_writer(schema, settings, writer.zone)  # what it can't write is said now
     else:
         given.check_supported(("path", "lineSep"))
         if [f.dataType for f in schema if f.name not in by] != [StringType()]:
