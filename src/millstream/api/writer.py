@@ -49,7 +49,7 @@ class StreamWriter:
         self._partitioning: tuple[str, ...] = ()
 
     def format(self, source: str) -> StreamWriter:
-        """The kind of sink: memory, console, noop, parquet, json, text, a Python Data Source's name, or one of Spark's."""
+        """The kind of sink: memory, console, noop, parquet, json, text, a Python Data Source's name, or Spark's."""
         self._format = source
         return self
 
