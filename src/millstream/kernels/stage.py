@@ -13,6 +13,7 @@ from millstream.io.source import PartitionedSource, SplitSource
 from millstream.kernels.batch import Batch
 from millstream.kernels.exchange import scatter
 from millstream.kernels.kernel import Product, SourceKernel, Task
+from millstream.kernels.python import Stateless
 from millstream.kernels.segment import Step
 from millstream.kernels.state import Keyed, KeyedFactory
 from millstream.plan.algebra import Columns, schema_of
@@ -91,17 +92,6 @@ class Steps:
         """Let the sink's half go."""
         if self._sink is not None:
             self._sink.close()
-
-
-class Stateless:
-    """The part of a kernel that keeps nothing between epochs."""
-
-    def snapshot(self) -> bytes | None:
-        """Nothing."""
-        return None
-
-    def restore(self, state: bytes) -> None:
-        """Nothing."""
 
 
 class ReadKernel(Stateless):

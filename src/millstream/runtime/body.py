@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
 from millstream.core.events import Run
@@ -11,6 +12,8 @@ from millstream.kernels.kernel import Kernel, SourceKernel, Task
 from millstream.plan.plan import Plan
 from millstream.runtime.blocks import BlockStore, Outputs
 from millstream.runtime.transport import Mailbox
+
+log = logging.getLogger("millstream")
 
 
 class SlotBody:
@@ -29,8 +32,19 @@ class SlotBody:
             kernel.restore(state)
 
     def drop(self, stage: int, partition: int) -> None:
-        """Let the kernel of a partition go."""
-        del self.kernels[stage, partition]
+        """Let the kernel of a partition go, with the files and connections that it holds."""
+        kernel = self.kernels.pop((stage, partition))
+        close = getattr(kernel, "close", None)  # a kernel that holds nothing needs none
+        if close is not None:
+            try:
+                close()
+            except Exception:
+                log.exception("stage %d, partition %d could not be closed", stage, partition)
+
+    def close(self) -> None:
+        """Let all kernels go."""
+        for key in list(self.kernels):
+            self.drop(*key)
 
     def snapshot(self, stage: int, partition: int) -> bytes | None:
         """The state of a partition."""

@@ -66,6 +66,7 @@ class Slot:
         self.mailbox.connect(COORDINATOR, offer.driver)
         self.store = BlockStore(offer.options.blockMemoryBytes, offer.options.blockDiskBytes)
         self.node: SlotNode | None = None
+        self.body: SlotBody | None = None
         self._stopping = threading.Event()
         self._heard = time.monotonic()
         self._last_beat = 0.0
@@ -90,6 +91,8 @@ class Slot:
                 watch.join()
             self.mailbox.close(linger=0.2)
             self.store.close()
+            if self.body is not None:
+                self.body.close()
 
     def _register(self) -> Welcome | None:
         """Say hello until the driver answers; None if it does not want this slot."""
@@ -124,9 +127,8 @@ class Slot:
             welcome.slot, plan.graph, in_flight=options.epochsInFlight, inline_limit=options.inlineBytes
         )
         resend_after = options.heartbeat * options.missedHeartbeats
-        return SlotNode(
-            scheduler, Courier(welcome.slot, resend_after=resend_after), SlotBody(plan, self.store, self.mailbox)
-        )
+        self.body = SlotBody(plan, self.store, self.mailbox)
+        return SlotNode(scheduler, Courier(welcome.slot, resend_after=resend_after), self.body)
 
     def _watch(self) -> None:
         """Send heartbeats while the loop is held up: a long task is no death.

@@ -154,13 +154,6 @@ def unscaled(x: Decimal) -> int:
     return -number if sign else number
 
 
-def _unscaled_sql(e: Expr, args: Sequence[str]) -> str | None:
-    kind = _decimal(e.args[0].type)
-    if kind.precision > 18:
-        return None
-    return f"CAST({args[0]} * 1{'0' * kind.scale} AS BIGINT)"
-
-
 def _make(e: Expr) -> Python:
     """A decimal from its digits without the point."""
     rounded = fit_type(e.type, not e.params["null_on_overflow"])
